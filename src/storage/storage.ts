@@ -1,0 +1,60 @@
+import type { Later } from '../util/later.ts'
+
+/**
+ * The storage port: files of bytes, below anything that knows Kafka. Memory and disk implement it; the log code above
+ * is the same for both. Reads and writes are synchronous (a read from the page cache costs microseconds, a promise
+ * ten times that); what can take long is a `Later`. Paths are relative to the root of the storage, with `/` between names.
+ */
+export interface Storage {
+  /** Opens a file for reading and writing; `create` makes it (and its directories) when it is not there. */
+  open(path: string, options?: { create?: boolean }): StorageFile
+  exists(path: string): boolean
+  /** The names in a directory, sorted; empty when there is no such directory. */
+  list(directory: string): string[]
+  /** Removes a file, or a directory with all it holds. */
+  remove(path: string): Later<StorageFailure | undefined>
+  rename(from: string, to: string): void
+  /** Puts `bytes` in the place of a file's content so that after a crash either the old or the new is there, whole. */
+  replace(path: string, bytes: Uint8Array): Later<StorageFailure | undefined>
+  /** Takes the storage for this process alone; settles with a failure when somebody has it. */
+  lock(): Later<StorageFailure | undefined>
+  close(): Later<StorageFailure | undefined>
+}
+
+export interface StorageFile {
+  readonly path: string
+  readonly size: number
+  /** Appends all parts or, when it throws {@link StorageError}, nothing. The bytes are copied before it returns. */
+  appendv(parts: readonly Uint8Array[]): void
+  /** Copies bytes from `position` on into `target`; returns how many there were. */
+  readInto(position: number, target: Uint8Array): number
+  /**
+   * Bytes from `position` on, at most `length`, as parts that stay valid and unchanged for as long as they are held
+   * (memory hands out views of itself; disk reads into buffers).
+   */
+  read(position: number, length: number): Uint8Array[]
+  writeAt(position: number, bytes: Uint8Array): void
+  truncate(size: number): void
+  /** Settles once everything appended so far would survive a power cut. Never tried again after a failure. */
+  flush(): Later<StorageFailure | undefined>
+  close(): Later<StorageFailure | undefined>
+}
+
+/** Why an asynchronous call on the storage failed. */
+export interface StorageFailure {
+  readonly code: StorageErrorCode
+  readonly message: string
+}
+
+export type StorageErrorCode = 'NOT_FOUND' | 'NO_SPACE' | 'LOCKED' | 'IO'
+
+/** Thrown by the synchronous calls. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError'
+  readonly code: StorageErrorCode
+
+  constructor(code: StorageErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
