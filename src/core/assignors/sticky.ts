@@ -1,0 +1,62 @@
+// The sticky assignor: balance first, then everybody keeps as much as possible. This is the eager one: members give up everything
+// before they rejoin, and a partition may change its owner in one round. The cooperative one builds on the same deal.
+// Follows StickyAssignor and AbstractStickyAssignor (KIP-54, KIP-341, KIP-881).
+
+import {
+  type Assignment,
+  type Assignor,
+  type AssignorInput,
+  type AssignorMember,
+  assignableTopics,
+  idle,
+  inMemberIdOrder,
+  sorted,
+} from './assignor.ts'
+import { PartitionTable, type SettleBy, settleClaims } from './claims.ts'
+import { Racks } from './racks.ts'
+import { dealEqually } from './sticky-equal.ts'
+import { dealMixed, scarceFirst } from './sticky-mixed.ts'
+
+/** `sticky`. */
+export const stickyAssignor: Assignor = {
+  name: 'sticky',
+  rebalanceProtocol: 'eager',
+  assign: input => assignSticky(input, 'lastMember').assignment,
+}
+
+export interface StickyResult {
+  assignment: Assignment
+  /** What counts as each member's own until now. */
+  owned: Assignment
+}
+
+/** The balanced assignment with few moves, before anything is withheld. */
+export function assignSticky(input: AssignorInput, settleBy: SettleBy): StickyResult {
+  const members = inMemberIdOrder(input.members)
+  const topics = assignableTopics(input)
+  if (topics.length === 0) return { assignment: idle(members), owned: idle(members) }
+  const equal = subscribeAlike(members)
+  const table = new PartitionTable(equal ? topics : scarceFirst(topics, members), input.partitions)
+  const claims = settleClaims(members, table, settleBy)
+  const allRacks = new Racks(input.racks)
+  const racks = allRacks.matter(members, topics, input.partitions) ? allRacks : undefined
+  const hands = equal ? dealEqually(members, table, claims.owned, racks) : dealMixed(members, table, claims, racks)
+  const named = (lists: number[][]) => {
+    const partition = (index: number) => ({ topic: table.topicOf[index], partition: table.numberOf[index] })
+    return sorted(new Map(members.map((member, place) => [member.memberId, lists[place].map(partition)])))
+  }
+  return { assignment: named(hands), owned: equal ? named(claims.owned) : asClaimed(members) }
+}
+
+/** With mixed subscriptions every claim counts, contradicting ones too: Kafka compares the result with what members said. */
+function asClaimed(members: readonly AssignorMember[]): Assignment {
+  return new Map(members.map(member => [member.memberId, [...(member.ownedPartitions ?? [])]]))
+}
+
+function subscribeAlike(members: readonly AssignorMember[]): boolean {
+  const first = new Set(members[0].topics)
+  return members.every(member => {
+    const topics = new Set(member.topics)
+    return topics.size === first.size && [...topics].every(topic => first.has(topic))
+  })
+}
