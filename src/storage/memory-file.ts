@@ -1,0 +1,179 @@
+/**
+ * The bytes of one file of the memory storage. They lie in chunks that begin small, since most partitions are small, and
+ * double up to 1 MiB. A byte that was written is never moved and never overwritten: readers hold views. So truncation
+ * gives up the rest of a chunk, and writing into the middle copies the chunk first.
+ */
+
+import { StorageError } from './storage.ts'
+
+/** What all files of a storage take, and may take, together. */
+export interface MemoryMeter {
+  used: number
+  readonly max: number
+}
+
+interface Chunk {
+  /** Position in the file of its first byte. */
+  readonly start: number
+  /** Bytes of this file in it. */
+  length: number
+  /** Bytes that may be written to it. Less than it has once it was cut: behind that lie bytes somebody may hold. */
+  capacity: number
+  bytes: Uint8Array
+}
+
+const FIRST_CHUNK = 4 * 1024
+const LARGEST_CHUNK = 1024 * 1024
+
+export class MemoryFile {
+  size = 0
+  readonly #meter: MemoryMeter
+  #chunks: Chunk[] = []
+  #linked = true
+
+  constructor(meter: MemoryMeter) {
+    this.#meter = meter
+  }
+
+  /** Appends `parts` of `length` bytes in all, or throws NO_SPACE and appends nothing. */
+  append(parts: readonly Uint8Array[], length: number): void {
+    const last = this.#chunks.at(-1)
+    let index = Math.max(0, this.#chunks.length - 1)
+    const missing = length - (last ? last.capacity - last.length : 0)
+    if (missing > 0) this.#addChunks(missing)
+    for (const part of parts) index = this.#put(part, index)
+  }
+
+  /** Gives an empty file `bytes` in a chunk just as large: for small files that are replaced as a whole. */
+  fill(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#addChunk(bytes.length)
+    this.#put(bytes, 0)
+  }
+
+  /** Copies `part` in, from the chunk at `index` on; returns the chunk it ended in. */
+  #put(part: Uint8Array, index: number): number {
+    let from = 0
+    while (from < part.length) {
+      const chunk = this.#chunks[index]
+      const room = chunk.capacity - chunk.length
+      if (room === 0) {
+        index++
+        continue
+      }
+      const count = Math.min(room, part.length - from)
+      chunk.bytes.set(from === 0 && count === part.length ? part : part.subarray(from, from + count), chunk.length)
+      chunk.length += count
+      this.size += count
+      from += count
+    }
+    return index
+  }
+
+  #addChunks(missing: number): void {
+    const before = this.#chunks.length
+    try {
+      for (let left = missing; left > 0; ) {
+        const previous = this.#chunks.at(-1)
+        const wanted = previous ? Math.min(LARGEST_CHUNK, Math.max(FIRST_CHUNK, previous.capacity * 2)) : FIRST_CHUNK
+        // Near the ceiling a chunk is as large as it must be.
+        const room = this.#meter.max - this.#meter.used
+        const capacity = wanted <= room ? wanted : Math.min(left, LARGEST_CHUNK)
+        this.#addChunk(capacity)
+        left -= capacity
+      }
+    } catch (error) {
+      for (const chunk of this.#chunks.splice(before)) this.#release(chunk)
+      throw error
+    }
+  }
+
+  #addChunk(capacity: number): void {
+    const meter = this.#meter
+    if (this.#linked && meter.used + capacity > meter.max) {
+      throw new StorageError(
+        'NO_SPACE',
+        `no space: ${meter.used} of ${meter.max} bytes are used, ${capacity} more needed`,
+      )
+    }
+    const previous = this.#chunks.at(-1)
+    const start = previous ? previous.start + previous.capacity : 0
+    this.#chunks.push({ start, length: 0, capacity, bytes: new Uint8Array(capacity) })
+    if (this.#linked) meter.used += capacity
+  }
+
+  #release(chunk: Chunk): void {
+    if (this.#linked) this.#meter.used -= chunk.bytes.length
+  }
+
+  readInto(position: number, target: Uint8Array): number {
+    let count = 0
+    for (let index = this.#find(position); index >= 0 && index < this.#chunks.length; index++) {
+      const chunk = this.#chunks[index]
+      const from = position + count - chunk.start
+      const length = Math.min(chunk.length - from, target.length - count)
+      if (length <= 0) break
+      target.set(chunk.bytes.subarray(from, from + length), count)
+      count += length
+    }
+    return count
+  }
+
+  read(position: number, length: number): Uint8Array[] {
+    const views: Uint8Array[] = []
+    let left = length
+    for (let index = this.#find(position); index >= 0 && index < this.#chunks.length && left > 0; index++) {
+      const chunk = this.#chunks[index]
+      const from = position + length - left - chunk.start
+      const count = Math.min(chunk.length - from, left)
+      if (count <= 0) break
+      views.push(chunk.bytes.subarray(from, from + count))
+      left -= count
+    }
+    return views
+  }
+
+  /** Writes inside what there is. Chunks are copied before they change, for somebody may hold a view of them. */
+  writeAt(position: number, bytes: Uint8Array): void {
+    let done = 0
+    for (let index = this.#find(position); done < bytes.length; index++) {
+      const chunk = this.#chunks[index]
+      const from = position + done - chunk.start
+      const count = Math.min(chunk.length - from, bytes.length - done)
+      const copy = chunk.bytes.slice()
+      copy.set(bytes.subarray(done, done + count), from)
+      chunk.bytes = copy
+      done += count
+    }
+  }
+
+  truncate(size: number): void {
+    if (size === this.size) return
+    const keep = this.#chunks.findIndex(chunk => chunk.start >= size)
+    if (keep >= 0) for (const chunk of this.#chunks.splice(keep)) this.#release(chunk)
+    const last = this.#chunks.at(-1)
+    if (last && last.start + last.length > size) {
+      last.length = size - last.start
+      last.capacity = last.length
+    }
+    this.size = size
+  }
+
+  /** Its name is gone: what it holds lives as long as somebody reads it, and is no longer counted. */
+  unlink(): void {
+    for (const chunk of this.#chunks) this.#release(chunk)
+    this.#linked = false
+  }
+
+  /** The index of the chunk with the byte at `position`, or −1. */
+  #find(position: number): number {
+    if (position < 0 || position >= this.size) return -1
+    let low = 0
+    let high = this.#chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.#chunks[middle].start <= position) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+}

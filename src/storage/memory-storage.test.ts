@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { AssertionError } from '../util/assert.ts'
+import { Turns } from '../util/turns.ts'
+import { MemoryStorage } from './memory-storage.ts'
+import { storageContract } from './storage.contract.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const make = (maxBytes?: number) => new MemoryStorage({ turns: new Turns(), maxBytes })
+
+storageContract('memory', () => {
+  const turns = new Turns()
+  return {
+    storage: new MemoryStorage({ turns }),
+    settled: async later => {
+      turns.drain()
+      return later.value
+    },
+  }
+})
+
+describe('MemoryStorage', () => {
+  it('takes nothing for an empty file, and little for a small one', () => {
+    const storage = make()
+    const file = storage.open('f', { create: true })
+    expect(storage.usedBytes).toBe(0)
+    file.appendv([new Uint8Array(1)])
+    expect(storage.usedBytes).toBe(4 * KIB)
+    file.appendv([new Uint8Array(4 * KIB)])
+    expect(storage.usedBytes).toBe(12 * KIB)
+  })
+
+  it('grows by no more than 1 MiB at a time', () => {
+    const storage = make()
+    const file = storage.open('f', { create: true })
+    for (let index = 0; index < 100; index++) file.appendv([new Uint8Array(100 * KIB)])
+    expect(storage.usedBytes - file.size).toBeGreaterThanOrEqual(0)
+    expect(storage.usedBytes - file.size).toBeLessThanOrEqual(MIB)
+  })
+
+  it('refuses what goes over the ceiling, all of it, and goes on with what fits', () => {
+    const storage = make(64 * KIB)
+    const file = storage.open('f', { create: true })
+    file.appendv([new Uint8Array(50 * KIB).fill(1)])
+    const used = storage.usedBytes
+    expect(() => file.appendv([new Uint8Array(10 * KIB), new Uint8Array(10 * KIB)])).toThrow(
+      expect.objectContaining({ code: 'NO_SPACE' }),
+    )
+    expect([file.size, storage.usedBytes]).toEqual([50 * KIB, used])
+    file.appendv([new Uint8Array(14 * KIB).fill(2)])
+    expect([file.size, storage.usedBytes]).toEqual([64 * KIB, 64 * KIB])
+    expect(() => file.appendv([new Uint8Array(1)])).toThrow(expect.objectContaining({ code: 'NO_SPACE' }))
+  })
+
+  it('says NO_SPACE when a replacement does not fit, and keeps the old content', () => {
+    const storage = make(4 * KIB)
+    storage.open('f', { create: true }).appendv([Uint8Array.of(1)])
+    expect(storage.replace('f', new Uint8Array(KIB)).value).toMatchObject({ code: 'NO_SPACE' })
+    expect(storage.open('f').read(0, 9)).toEqual([Uint8Array.of(1)])
+  })
+
+  it('gives back what truncation, replacement and removal free', () => {
+    const storage = make()
+    const file = storage.open('d/f', { create: true })
+    file.appendv([new Uint8Array(12 * KIB)])
+    file.truncate(100)
+    expect(storage.usedBytes).toBe(4 * KIB)
+    storage.replace('d/f', new Uint8Array(10))
+    expect(storage.usedBytes).toBe(10)
+    const other = storage.open('d/g', { create: true })
+    other.appendv([new Uint8Array(1)])
+    storage.rename('d/g', 'd/f')
+    expect(storage.usedBytes).toBe(4 * KIB)
+    storage.remove('d')
+    expect(storage.usedBytes).toBe(0)
+  })
+
+  it('hands out views, not copies', () => {
+    const storage = make()
+    const file = storage.open('f', { create: true })
+    file.appendv([new Uint8Array(100)])
+    expect(file.read(0, 50)[0].buffer).toBe(file.read(60, 10)[0].buffer)
+  })
+
+  it('takes a position outside of the file, or a path that climbs, for a mistake of its caller', () => {
+    const storage = make()
+    const file = storage.open('f', { create: true })
+    file.appendv([new Uint8Array(3)])
+    expect(() => file.writeAt(2, new Uint8Array(2))).toThrow(AssertionError)
+    expect(() => file.truncate(4)).toThrow(AssertionError)
+    expect(() => storage.open('../f', { create: true })).toThrow(AssertionError)
+  })
+})

@@ -1,0 +1,208 @@
+/**
+ * The storage port in memory: files are lists of chunks, so that nothing that was handed out ever moves or changes. It
+ * keeps no more than a stated number of bytes and refuses the rest, rather than letting the process die (decision 14 of
+ * the architecture). It survives nothing but `close()`: what was written can be opened again while the object lives.
+ */
+
+import { assert } from '../util/assert.ts'
+import { totalLength } from '../util/byte-writer.ts'
+import { Later } from '../util/later.ts'
+import type { Turns } from '../util/turns.ts'
+import { MemoryFile, type MemoryMeter } from './memory-file.ts'
+import { type Storage, StorageError, type StorageFailure, type StorageFile } from './storage.ts'
+
+type MemoryNode = MemoryFile | Directory
+type Directory = Map<string, MemoryNode>
+
+export interface MemoryStorageOptions {
+  turns: Turns
+  /** How many bytes all files may take together, counted in whole chunks; no limit by default. */
+  maxBytes?: number
+}
+
+/**
+ * {@link Storage} in memory.
+ *
+ * @example
+ * const storage = new MemoryStorage({ turns: env.turns, maxBytes: 256 * 1024 * 1024 })
+ * storage.open('orders-0/00000000000000000000.log', { create: true }).appendv([bytes])
+ */
+export class MemoryStorage implements Storage {
+  readonly #turns: Turns
+  readonly #root: Directory = new Map()
+  readonly #meter: MemoryMeter
+  #locked = false
+
+  constructor(options: MemoryStorageOptions) {
+    this.#turns = options.turns
+    this.#meter = { used: 0, max: options.maxBytes ?? Number.POSITIVE_INFINITY }
+  }
+
+  /** Bytes taken by the chunks of all files, used or not. */
+  get usedBytes(): number {
+    return this.#meter.used
+  }
+
+  get maxBytes(): number {
+    return this.#meter.max
+  }
+
+  open(path: string, options: { create?: boolean } = {}): StorageFile {
+    let node = this.#find(path)
+    if (node === undefined) {
+      if (!options.create) throw new StorageError('NOT_FOUND', `no such file: ${path}`)
+      node = new MemoryFile(this.#meter)
+      this.#put(path, node)
+    }
+    if (!(node instanceof MemoryFile)) throw new StorageError('IO', `is a directory: ${path}`)
+    return new OpenFile(path, node, this.#turns)
+  }
+
+  exists(path: string): boolean {
+    return this.#find(path) !== undefined
+  }
+
+  list(directory: string): string[] {
+    const node = directory === '' ? this.#root : this.#find(directory)
+    return node instanceof Map ? [...node.keys()].sort() : []
+  }
+
+  remove(path: string): Later<StorageFailure | undefined> {
+    const node = this.#find(path)
+    if (node !== undefined) {
+      unlink(node)
+      this.#parent(path)?.delete(baseName(path))
+    }
+    return this.#done()
+  }
+
+  rename(from: string, to: string): void {
+    const node = this.#find(from)
+    if (node === undefined) throw new StorageError('NOT_FOUND', `no such file or directory: ${from}`)
+    if (from === to) return
+    if (to.startsWith(`${from}/`)) throw new StorageError('IO', `cannot move ${from} into itself`)
+    const target = this.#find(to)
+    if (target instanceof Map) throw new StorageError('IO', `there is a directory already: ${to}`)
+    if (target !== undefined) unlink(target)
+    this.#parent(from)?.delete(baseName(from))
+    this.#put(to, node)
+  }
+
+  replace(path: string, bytes: Uint8Array): Later<StorageFailure | undefined> {
+    const old = this.#find(path)
+    if (old instanceof Map) return this.#failed('IO', `is a directory: ${path}`)
+    const file = new MemoryFile(this.#meter)
+    try {
+      file.fill(bytes)
+    } catch (error) {
+      if (error instanceof StorageError) return this.#failed(error.code, error.message)
+      throw error
+    }
+    old?.unlink()
+    this.#put(path, file)
+    return this.#done()
+  }
+
+  lock(): Later<StorageFailure | undefined> {
+    if (this.#locked) return this.#failed('LOCKED', 'the storage is in use')
+    this.#locked = true
+    return this.#done()
+  }
+
+  close(): Later<StorageFailure | undefined> {
+    this.#locked = false
+    return this.#done()
+  }
+
+  #find(path: string): MemoryNode | undefined {
+    return this.#parent(path)?.get(baseName(path))
+  }
+
+  /** The directory that a path lies in, made with all above it if `create` says so. */
+  #parent(path: string, create = false): Directory | undefined {
+    const names = path.split('/')
+    assert(!names.some(name => name === '' || name === '..' || name === '.'), `bad path: ${path}`)
+    let directory = this.#root
+    for (const name of names.slice(0, -1)) {
+      let next = directory.get(name)
+      if (next === undefined) {
+        if (!create) return undefined
+        directory.set(name, (next = new Map()))
+      }
+      if (next instanceof MemoryFile) {
+        if (!create) return undefined
+        throw new StorageError('IO', `is no directory: ${name} in ${path}`)
+      }
+      directory = next
+    }
+    return directory
+  }
+
+  #put(path: string, node: MemoryNode): void {
+    this.#parent(path, true)?.set(baseName(path), node)
+  }
+
+  #done(): Later<StorageFailure | undefined> {
+    return Later.of<StorageFailure | undefined>(this.#turns, undefined)
+  }
+
+  #failed(code: StorageFailure['code'], message: string): Later<StorageFailure | undefined> {
+    return Later.of<StorageFailure | undefined>(this.#turns, { code, message })
+  }
+}
+
+/** A handle on a file: it goes on reading the same bytes when the file is renamed, replaced or removed. */
+class OpenFile implements StorageFile {
+  readonly path: string
+  readonly #file: MemoryFile
+  readonly #turns: Turns
+
+  constructor(path: string, file: MemoryFile, turns: Turns) {
+    this.path = path
+    this.#file = file
+    this.#turns = turns
+  }
+
+  get size(): number {
+    return this.#file.size
+  }
+
+  appendv(parts: readonly Uint8Array[]): void {
+    this.#file.append(parts, totalLength(parts))
+  }
+
+  readInto(position: number, target: Uint8Array): number {
+    return this.#file.readInto(position, target)
+  }
+
+  read(position: number, length: number): Uint8Array[] {
+    return this.#file.read(position, length)
+  }
+
+  writeAt(position: number, bytes: Uint8Array): void {
+    assert(position >= 0 && position + bytes.length <= this.#file.size, `writeAt beyond the end of ${this.path}`)
+    this.#file.writeAt(position, bytes)
+  }
+
+  truncate(size: number): void {
+    assert(size >= 0 && size <= this.#file.size, `truncate beyond the end of ${this.path}`)
+    this.#file.truncate(size)
+  }
+
+  flush(): Later<StorageFailure | undefined> {
+    return Later.of<StorageFailure | undefined>(this.#turns, undefined)
+  }
+
+  close(): Later<StorageFailure | undefined> {
+    return Later.of<StorageFailure | undefined>(this.#turns, undefined)
+  }
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+function unlink(node: MemoryNode): void {
+  if (node instanceof MemoryFile) node.unlink()
+  else for (const child of node.values()) unlink(child)
+}
