@@ -1,0 +1,182 @@
+/**
+ * The TCP server of one listener: accepts, limits how many, hands each socket to the broker, and closes in good order.
+ * Not here: what the bytes mean (broker/), and how one socket is read and written (socket-connection.ts).
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../broker/sink.ts'
+import { OttlaError } from './errors.ts'
+import { SocketConnection, type SocketOwner } from './socket-connection.ts'
+import type { SystemEnv } from './system-env.ts'
+
+/** One for all sockets of a server: Node reads into it and hands it over in the same breath. */
+const RECEIVE_BUFFER_BYTES = 256 * 1024
+const GRACE_MS = 500
+
+/** The side of the broker that takes connections. */
+export interface Acceptor {
+  connect(sink: ConnectionSink, peer: ConnectionPeer): BrokerConnection
+}
+
+export interface TcpServerOptions {
+  env: SystemEnv
+  acceptor: Acceptor
+  host: string
+  /** 0 for any that is free. */
+  port: number
+  /** Connections beyond this many are closed at once. */
+  maxConnections: number
+  /** How the broker calls this listener, once it listens on `port`. */
+  listener?: (port: number) => string
+  /** How long the far side of a connection has to close after the server said goodbye; 500 ms by default. */
+  graceMs?: number
+  /** False reads with plain `data` events, as is done where Node does not take a receive buffer. */
+  reuseReceiveBuffer?: boolean
+}
+
+export class TcpServer implements SocketOwner {
+  readonly env: SystemEnv
+  readonly graceMs: number
+  readonly #options: TcpServerOptions
+  readonly #server: Server
+  readonly #connections = new Set<SocketConnection>()
+  readonly #buffer: Uint8Array | undefined
+  #dirty: SocketConnection[] = []
+  #port = 0
+  #refused = 0
+  #stopFlushing: () => void
+  #empty: (() => void) | undefined
+
+  /** Resolves once connections are accepted. Throws an {@link OttlaError} when the system refuses to listen. */
+  static async listen(options: TcpServerOptions): Promise<TcpServer> {
+    const server = new TcpServer(options)
+    try {
+      await server.#listen()
+    } catch (error) {
+      server.#stopFlushing()
+      throw listenError(error as NodeJS.ErrnoException, options)
+    }
+    return server
+  }
+
+  private constructor(options: TcpServerOptions) {
+    this.#options = options
+    this.env = options.env
+    this.graceMs = options.graceMs ?? GRACE_MS
+    if (options.reuseReceiveBuffer !== false) this.#buffer = Buffer.allocUnsafeSlow(RECEIVE_BUFFER_BYTES)
+    this.#server = createServer({ noDelay: true, keepAlive: true, pauseOnConnect: true }, socket =>
+      this.#accept(socket),
+    )
+    this.#stopFlushing = options.env.afterEvents(() => this.#flush())
+  }
+
+  /** The port that it listens on, or listened on before it was closed. */
+  get port(): number {
+    return this.#port
+  }
+
+  /** How many connections are open. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** Stops to accept; connections that are open go on. */
+  stopAccepting(): void {
+    this.#server.close()
+  }
+
+  /** Says goodbye on every connection, after what was sent, and resolves when all are closed; at the latest after the grace. */
+  async close(): Promise<void> {
+    if (this.#server.listening) this.stopAccepting()
+    this.env.event(() => {
+      for (const connection of this.#connections) connection.close()
+    })
+    if (this.#connections.size > 0) {
+      await new Promise<void>(resolve => {
+        this.#empty = resolve
+      })
+    }
+    this.#stopFlushing()
+  }
+
+  /** @internal */
+  onDirty(connection: SocketConnection): void {
+    this.#dirty.push(connection)
+  }
+
+  /** @internal */
+  onClosed(connection: SocketConnection): void {
+    this.#connections.delete(connection)
+    if (this.#connections.size === 0) this.#empty?.()
+  }
+
+  #listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(this.#options.port, this.#options.host, () => {
+        this.#server.off('error', reject)
+        // Accepting fails when the process is out of file descriptors: those who are connected are still served.
+        this.#server.on('error', error => this.env.log('error', 'could not accept', { reason: error.message }))
+        this.#port = (this.#server.address() as AddressInfo).port
+        resolve()
+      })
+    })
+  }
+
+  #accept(socket: Socket): void {
+    const host = socket.remoteAddress
+    const port = socket.remotePort
+    // It may have gone again before we looked.
+    if (host === undefined || port === undefined) {
+      socket.destroy()
+      return
+    }
+    if (this.#connections.size >= this.#options.maxConnections) {
+      this.#refuse(socket, host)
+      return
+    }
+    const connection = new SocketConnection(this, socket, this.#buffer)
+    this.#connections.add(connection)
+    const listener = this.#options.listener?.(this.port) ?? `${this.#options.host}:${this.port}`
+    const connected = this.env.event(() => {
+      connection.start(this.#options.acceptor.connect(connection, { host, port, listener }))
+    })
+    if (!connected) connection.destroy()
+  }
+
+  /** Clients retry at once, so a line for each would fill the log: the first is told, then every hundredth. */
+  #refuse(socket: Socket, host: string): void {
+    socket.on('error', () => {})
+    socket.destroy()
+    const connections = this.#connections.size
+    if (this.#refused++ % 100 === 0) {
+      this.env.log('warn', 'too many connections', { host, connections, refused: this.#refused })
+    }
+  }
+
+  #flush(): void {
+    if (this.#dirty.length === 0) return
+    const dirty = this.#dirty
+    this.#dirty = []
+    for (const connection of dirty) connection.flush()
+  }
+}
+
+function listenError(error: NodeJS.ErrnoException, options: TcpServerOptions): OttlaError {
+  const address = `${options.host}:${options.port}`
+  if (error.code === 'EADDRINUSE') {
+    return new OttlaError('OTTLA_PORT_IN_USE', `port ${options.port} on ${options.host} is taken`, {
+      hint: 'stop whoever listens there, choose another port, or take port 0 for any that is free',
+      cause: error,
+    })
+  }
+  const hints: Record<string, string> = {
+    EACCES: 'ports below 1024 need privileges; choose a higher one',
+    EADDRNOTAVAIL: 'this machine has no such address; 127.0.0.1 is always there, 0.0.0.0 means all of them',
+    ENOTFOUND: 'the name of the host cannot be resolved; try 127.0.0.1',
+    EAI_AGAIN: 'the name of the host cannot be resolved; try 127.0.0.1',
+  }
+  return new OttlaError('OTTLA_LISTEN_FAILED', `cannot listen on ${address}: ${error.code ?? error.message}`, {
+    hint: hints[error.code ?? ''],
+    cause: error,
+  })
+}
