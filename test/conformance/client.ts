@@ -1,0 +1,91 @@
+/**
+ * What the conformance run asks of a client, whatever its language: the few verbs that the steps are written in.
+ *
+ * Each verb runs the unmodified client in a process of its own (so that it can crash for real) under the client id of
+ * the call, which is how its requests are found again in the broker's request log. A verb that a client's API does
+ * not have throws; the steps that need it are named in `lacks`, and never get that far.
+ */
+import type { ExpectedRequests } from './request-log.ts'
+import type { StepName } from './steps.ts'
+
+export type Codec = 'gzip' | 'snappy' | 'lz4' | 'zstd'
+export type ResetPolicy = 'earliest' | 'latest' | 'none'
+export type Header = [key: string, value: string]
+
+/** A record to send; without a partition the client's own partitioner decides. A null value is a tombstone. */
+export interface OutgoingRecord {
+  key: string
+  value: string | null
+  headers?: Header[]
+}
+
+/** A record as a client handed it to its user. */
+export interface ConsumedRecord {
+  partition: number
+  offset: number
+  key: string | null
+  value: string | null
+}
+
+/** Whom one process of a client talks to, and as whom. */
+export interface Call {
+  bootstrapServers: string
+  clientId: string
+}
+
+/** A member of a group: a running process of the client. */
+export interface Member {
+  clientId: string
+  /** The partitions of every assignment that it was given, in order: the last one is what it owns now. */
+  assignments: number[][]
+  records: ConsumedRecord[]
+  /** Why the process ended by itself; undefined while it runs. */
+  failure(): string | undefined
+  /** SIGKILL: no LeaveGroup, the broker only sees the connection close. */
+  crash(): void
+  /** Leaves the group as the client does it, and waits for the process to end. */
+  close(): Promise<void>
+}
+
+export interface JoinOptions {
+  group: string
+  topic: string
+  reset: ResetPolicy
+}
+
+export interface TopicDescription {
+  partitions: number
+  leaders: number[]
+}
+
+export interface ConformanceClient {
+  name: string
+  /** The steps that this client's API has nothing for, each with the reason. */
+  lacks: Partial<Record<StepName, string>>
+  /** A remark below the table for a step that passes in an unusual way. */
+  remarks?: Partial<Record<StepName, string>>
+  requests: ExpectedRequests
+  /** Whether this machine has the client, and which. */
+  probe(): Promise<{ version: string } | { missing: string }>
+
+  produce(
+    call: Call,
+    topic: string,
+    records: OutgoingRecord[],
+    how: { codec?: Codec; idempotent?: boolean },
+  ): Promise<void>
+  /** Reads `count` records of one partition, from `offset` on. */
+  readPartition(call: Call, topic: string, partition: number, offset: number, count: number): Promise<ConsumedRecord[]>
+  /** Starts a member; returns at once. */
+  join(call: Call, options: JoinOptions): Member
+  /** Joins alone, takes `count` records, commits after the last of them and leaves. */
+  consumeAndCommit(call: Call, group: string, topic: string, count: number): Promise<ConsumedRecord[]>
+  committedOffset(call: Call, group: string, topic: string, partition: number): Promise<number>
+  createTopic(call: Call, topic: string, partitions: number, configs: Record<string, string>): Promise<void>
+  describeTopic(call: Call, topic: string): Promise<TopicDescription>
+  deleteTopic(call: Call, topic: string): Promise<void>
+}
+
+/** Every member's session: three heartbeats may be late on a loaded machine, and a crash is still seen soon. */
+export const SESSION_TIMEOUT_MS = 3000
+export const HEARTBEAT_INTERVAL_MS = 300

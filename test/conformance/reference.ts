@@ -1,0 +1,62 @@
+/**
+ * The hands of the run itself: topics made, filled and looked at for the client under test.
+ *
+ * Uses kafkajs inside the test's process, because every checkout has it. It does no more than is needed to put a
+ * client into its situation; what a client stored is read with `wire.ts`.
+ */
+import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs'
+
+export interface Reference {
+  createTopic(topic: string, partitions: number): Promise<void>
+  topicExists(topic: string): Promise<boolean>
+  topicConfig(topic: string, name: string): Promise<string | undefined>
+  partitionCount(topic: string): Promise<number>
+  /** Sends one record per value to one partition. */
+  send(topic: string, partition: number, values: string[]): Promise<void>
+  /** The committed offset of a group; -1 when there is none. */
+  committedOffset(group: string, topic: string, partition: number): Promise<number>
+  close(): Promise<void>
+}
+
+export async function startReference(bootstrapServers: string): Promise<Reference> {
+  const kafka = new Kafka({
+    clientId: 'conformance-reference',
+    brokers: [bootstrapServers],
+    logLevel: logLevel.NOTHING,
+  })
+  const admin = kafka.admin()
+  const producer = kafka.producer({ allowAutoTopicCreation: false })
+  await Promise.all([admin.connect(), producer.connect()])
+  return {
+    createTopic: (topic, partitions) => createTopic(admin, topic, partitions),
+    topicExists: async topic => (await admin.listTopics()).includes(topic),
+    async topicConfig(topic, name) {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: [{ type: 2, name: topic, configNames: [name] }],
+      })
+      return resources[0].configEntries[0]?.configValue
+    },
+    async partitionCount(topic) {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+      return topics[0].partitions.length
+    },
+    send: (topic, partition, values) => send(producer, topic, partition, values),
+    async committedOffset(groupId, topic, partition) {
+      const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
+      return Number(found?.partitions.find(each => each.partition === partition)?.offset ?? -1)
+    },
+    async close() {
+      await Promise.all([admin.disconnect(), producer.disconnect()])
+    },
+  }
+}
+
+async function createTopic(admin: Admin, topic: string, numPartitions: number): Promise<void> {
+  const created = await admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: true })
+  if (!created) throw new Error(`the topic ${topic} exists already`)
+}
+
+async function send(producer: Producer, topic: string, partition: number, values: string[]): Promise<void> {
+  await producer.send({ topic, acks: -1, messages: values.map(value => ({ partition, key: `k-${value}`, value })) })
+}

@@ -1,0 +1,101 @@
+/**
+ * The conformance run: each test is one client in one step, against one broker.
+ *
+ * The clients go side by side, the steps of one client one after the other. A client that this machine lacks is
+ * skipped with a printed reason; with OTTLA_CONFORMANCE_REQUIRED=1 that is a failure. When every client was there and
+ * passed, docs/compatibility.md has to say the same (OTTLA_UPDATE_DOCS=1 writes it).
+ * OTTLA_REQUEST_LOG=file keeps the request log, for whoever wants to know what went over the wire.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTarget, type Target } from './broker.ts'
+import { killChildren } from './child.ts'
+import type { Call, ConformanceClient } from './client.ts'
+import { java } from './java/client.ts'
+import { kafkajs } from './kafkajs/client.ts'
+import { kcat } from './kcat/client.ts'
+import { platformatic } from './platformatic/client.ts'
+import { type Reference, startReference } from './reference.ts'
+import { checkRequests, countJoins, type RequestRecord, type Role } from './request-log.ts'
+import { removeScratch } from './scratch.ts'
+import { STEPS, type Step, type StepName } from './steps.ts'
+import { renderTable, type TestedClient } from './table.ts'
+
+const CLIENTS = [kcat, kafkajs, platformatic, java]
+const REQUIRED = process.env.OTTLA_CONFORMANCE_REQUIRED === '1'
+const DOCUMENT = new URL('../../docs/compatibility.md', import.meta.url)
+
+const probes = await Promise.all(CLIENTS.map(async client => ({ client, ...(await client.probe()) })))
+const tested: TestedClient[] = []
+for (const probe of probes) {
+  if ('version' in probe) tested.push(probe)
+  else if (!REQUIRED) console.warn(`conformance: ${probe.client.name} is skipped: ${probe.missing}`)
+}
+
+let target: Target
+let reference: Reference
+const passed = new Set<string>()
+
+beforeAll(async () => {
+  target = await startTarget()
+  reference = await startReference(target.bootstrapServers)
+}, 90_000)
+
+afterAll(async () => {
+  killChildren()
+  const file = process.env.OTTLA_REQUEST_LOG
+  if (file && target?.requests) await writeFile(file, (await target.requests()).map(toLine).join(''))
+  await reference?.close()
+  await target?.close()
+  removeScratch()
+}, 30_000)
+
+for (const probe of probes) {
+  describe.concurrent(probe.client.name, () => {
+    if ('missing' in probe) {
+      if (REQUIRED) it('is installed', () => expect.fail(probe.missing))
+      else it.skip(`skipped: ${probe.missing}`, () => {})
+      return
+    }
+    for (const step of STEPS) {
+      const lacks = probe.client.lacks[step.name as StepName]
+      if (lacks) it.skip(`${step.name}: lacks it: ${lacks}`, () => {})
+      else it.sequential(step.name, () => runStep(probe.client, step))
+    }
+  })
+}
+
+describe('docs/compatibility.md', () => {
+  it('says what this run saw', async context => {
+    const steps = CLIENTS.flatMap(client => STEPS.filter(step => !client.lacks[step.name as StepName]))
+    if (passed.size < steps.length) return context.skip('not every client passed every step in this run')
+    if (target.name !== 'Ottla') return context.skip(`the broker is ${target.name}`)
+    const rendered = renderTable(tested)
+    if (process.env.OTTLA_UPDATE_DOCS === '1') await writeFile(DOCUMENT, rendered)
+    // Elsewhere than in CI a client may well have another version than the one in the table.
+    else if (REQUIRED) expect(await readFile(DOCUMENT, 'utf8')).toBe(rendered)
+  })
+})
+
+const toLine = (record: RequestRecord) => `${JSON.stringify(record)}\n`
+
+async function runStep(client: ConformanceClient, step: Step): Promise<void> {
+  const own = `${client.name} ${step.name}`.replace(/[^a-z0-9]+/gi, '-').toLowerCase()
+  const calls: { clientId: string; role: Role }[] = []
+  const { bootstrapServers } = target
+  await step.run({
+    client,
+    bootstrapServers,
+    reference,
+    topic: `${own}-topic`,
+    group: `${own}-group`,
+    call(role, name): Call {
+      const clientId = `${own}-${name}`
+      calls.push({ clientId, role })
+      return { bootstrapServers, clientId }
+    },
+    joins: async clientId => target.requests && countJoins(await target.requests(), clientId),
+  })
+  if (target.requests) checkRequests(await target.requests(), client, calls, step)
+  passed.add(own)
+}
