@@ -217,21 +217,23 @@ function writeField(
     throw new EncodeError(`${name} may not be null in version ${version}`)
   switch (spec.kind) {
     case 'int8':
-      return writer.int8(value as number)
+      return writer.int8(integer(name, value, -0x80, 0x7f))
     case 'int16':
+      return writer.int16(integer(name, value, -0x8000, 0x7fff))
     case 'uint16':
-      return writer.int16(value as number)
+      return writer.int16(integer(name, value, 0, 0xffff))
     case 'int32':
+      return writer.int32(integer(name, value, -0x80000000, 0x7fffffff))
     case 'uint32':
-      return writer.int32(value as number)
+      return writer.int32(integer(name, value, 0, 0xffffffff))
     case 'int64':
-      return writer.int64(value as number)
+      return writer.int64(integer(name, value, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER))
     case 'float64':
       return writer.float64(value as number)
     case 'bool':
       return writer.int8(value === true ? 1 : 0)
     case 'uuid':
-      return writer.bytes(uuidToBytes(value as string))
+      return writeUuid(name, value as string, writer)
     case 'string':
       return writeString(name, value as string | null, flexible && !spec.fixed, writer)
     case 'bytes':
@@ -247,6 +249,23 @@ function writeField(
       }
     }
   }
+}
+
+function integer(name: string, value: unknown, min: number, max: number): number {
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    throw new EncodeError(`${name} is out of range: ${value}`)
+  }
+  return value as number
+}
+
+function writeUuid(name: string, value: string, writer: ByteWriter): void {
+  let bytes: Uint8Array
+  try {
+    bytes = uuidToBytes(value)
+  } catch {
+    throw new EncodeError(`${name} is not a uuid: ${value}`)
+  }
+  writer.bytes(bytes)
 }
 
 function writeString(name: string, value: string | null, flexible: boolean, writer: ByteWriter): void {

@@ -130,10 +130,12 @@ export class ByteReader {
     return this.bytes.subarray(at, at + length)
   }
 
-  /** A copy that may be kept. */
+  /** A copy that may be kept. (Not by `slice`, which gives a view where the platform's buffers stand in for bytes.) */
   copy(length: number): Uint8Array {
-    const at = this.skip(length)
-    return this.bytes.slice(at, at + length)
+    const view = this.view(length)
+    const copy = new Uint8Array(length)
+    copy.set(view)
+    return copy
   }
 
   utf8(length: number): string {

@@ -1,3 +1,5 @@
+import { assert } from './assert.ts'
+
 /**
  * The one ordering of time: a binary heap of (due, sequence, run). Timers due at the same millisecond fire in the
  * order in which they were set. It knows no clock; whoever owns it says what time it is.
@@ -25,6 +27,7 @@ export class TimerQueue {
   }
 
   set(due: number, run: () => void): Timer {
+    assert(!Number.isNaN(due), 'a timer needs a time')
     const entry: Entry = {
       due,
       sequence: this.#sequence++,

@@ -4,7 +4,7 @@
  * is never called inside the call that settled it, so no code is re-entered and no stack grows.
  */
 export class Turns {
-  #queue: (() => void)[] = []
+  #queue: ((() => void) | undefined)[] = []
   #head = 0
   #draining = false
   readonly #onError: (error: unknown) => void
@@ -34,8 +34,9 @@ export class Turns {
     this.#draining = true
     try {
       while (this.#head < this.#queue.length) {
-        const run = this.#queue[this.#head++]
-        if (this.#head === 1024) this.#forget()
+        const run = this.#queue[this.#head] as () => void
+        this.#queue[this.#head++] = undefined
+        if (this.#head >= 1024 && this.#head * 2 >= this.#queue.length) this.#forget()
         try {
           run()
         } catch (error) {
@@ -48,7 +49,7 @@ export class Turns {
     }
   }
 
-  /** Lets go of what has run: a long drain must not keep it alive, nor may an error make it run again. */
+  /** Cuts off what has run. Only when it is half of the queue, so that each entry is moved once on average. */
   #forget(): void {
     if (this.#head === this.#queue.length) this.#queue = []
     else this.#queue.splice(0, this.#head)

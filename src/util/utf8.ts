@@ -4,10 +4,14 @@
  */
 
 declare const TextEncoder: new () => { encodeInto(text: string, target: Uint8Array): { read: number; written: number } }
-declare const TextDecoder: new () => { decode(bytes: Uint8Array): string }
+declare const TextDecoder: new (
+  encoding: string,
+  options: { ignoreBOM: boolean },
+) => { decode(bytes: Uint8Array): string }
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+// Without the option a leading U+FEFF would be swallowed, and two topic names would read as one.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** How many bytes `text` takes in UTF-8 (a lone surrogate counts as U+FFFD). */
 export function utf8Length(text: string): number {

@@ -1,3 +1,4 @@
+import { assert } from './assert.ts'
 import type { Env, LogFields, LogLevel } from './env.ts'
 import { Prng } from './prng.ts'
 import { type Timer, TimerQueue } from './timer-queue.ts'
@@ -59,6 +60,7 @@ export class VirtualEnv implements Env {
 
   /** Moves the clock by `ms`, firing due timers in order, each at its own time. */
   advance(ms: number): void {
+    assert(ms >= 0, `the clock does not go back: ${ms}`)
     const end = this.#now + ms
     this.turns.drain()
     for (;;) {
@@ -68,6 +70,7 @@ export class VirtualEnv implements Env {
       this.#timers.take(this.#now)?.()
       this.turns.drain()
     }
-    this.#now = end
+    // A timer may have moved the clock itself.
+    this.#now = Math.max(this.#now, end)
   }
 }
