@@ -1,0 +1,176 @@
+/**
+ * The options of `startBroker`, and what becomes of them: checked, with defaults, and plain enough to be sent to a worker
+ * thread. Everything that is wrong is found here, before anything was started.
+ */
+import { isIPv6 } from 'node:net'
+import { BROKER_DEFINITIONS } from '../broker/configs/broker-config.ts'
+import type { ConfigDefinition } from '../broker/configs/config-definition.ts'
+import { TOPIC_DEFINITIONS } from '../broker/configs/topic-config.ts'
+import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
+import type { LogLevel } from '../util/env.ts'
+import { OttlaError } from './errors.ts'
+import { LOG_LEVELS, type LogOption } from './log.ts'
+import { didYouMean } from './nearest-name.ts'
+
+/** Values of Kafka's configs by Kafka's names. */
+export type Configs = Record<string, string | number | boolean>
+
+/** A topic that is to exist once the broker is up. */
+export interface TopicOption {
+  name: string
+  /** How many partitions it has; `num.partitions` by default. */
+  partitions?: number
+  /** Topic configs by Kafka's names. */
+  configs?: Configs
+}
+
+export interface BrokerOptions {
+  /** The port to listen on; 0, the default, takes any that is free. */
+  port?: number
+  /** The address to listen on; 127.0.0.1 by default, 0.0.0.0 for all. */
+  host?: string
+  /** How clients are told to reach the broker, as `host:port` or `host`; by default the address it listens on. */
+  advertised?: string
+  /** Topics to create: `'orders'`, `'orders:12'` with twelve partitions, or an object. */
+  topics?: (string | TopicOption)[]
+  /** Broker configs by Kafka's names; `group.initial.rebalance.delay.ms` is 0 unless given here. */
+  configs?: Configs
+  /** Where log lines go: a function, a logger like pino, or false. By default warnings go to standard error. */
+  log?: LogOption
+  /** The least important level that is logged: `info` by default, `warn` without a `log`. */
+  logLevel?: LogLevel
+  /** Called when Ottla finds a mistake of its own; it is logged in any case. */
+  onFatal?: (error: Error) => void
+  /** True runs the broker in a worker thread, so that neither holds up the other. */
+  worker?: boolean
+  /** Bounds of what the broker takes at the most; see {@link Limits}. */
+  limits?: Partial<Limits>
+}
+
+/** An address that clients can be told; the port is the one listened on when it is undefined. */
+export interface Address {
+  host: string
+  port: number | undefined
+}
+
+/** Options that were checked. They can be cloned into a worker thread. */
+export interface CheckedOptions {
+  port: number
+  host: string
+  advertised: Address
+  topics: { name: string; partitions?: number; configs?: Record<string, string> }[]
+  configs: Record<string, string>
+  limits: Limits
+}
+
+const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker limits'.split(' ')
+/** Enough to see what a test's clients did; the command keeps none. */
+const REQUEST_LOG_SIZE = 10_000
+
+/** Checks everything; throws an {@link OttlaError} for the first thing that is wrong. */
+export function checkOptions(options: BrokerOptions): CheckedOptions {
+  for (const name of Object.keys(options)) {
+    if (!OPTION_NAMES.includes(name)) throw invalid(`unknown option ${name}`, didYouMean(name, OPTION_NAMES))
+  }
+  const { logLevel } = options
+  if (logLevel !== undefined && !LOG_LEVELS.includes(logLevel)) {
+    throw invalid(`unknown log level ${logLevel}`, `it is one of ${LOG_LEVELS.join(', ')}`)
+  }
+  const host = options.host ?? '127.0.0.1'
+  if (host === '') throw invalid('the host is empty', 'leave it out to listen on 127.0.0.1')
+  return {
+    port: checkPort(options.port ?? 0, 'port'),
+    host,
+    advertised: options.advertised === undefined ? defaultAddress(host) : parseAddress(options.advertised),
+    topics: checkTopics(options.topics ?? []),
+    configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
+    limits: checkLimits(options.limits ?? {}),
+  }
+}
+
+/** True for the addresses that mean all of a machine's, which no client can connect to from elsewhere. */
+export function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
+}
+
+/** An address as text, with the brackets that IPv6 needs before a port. */
+export function formatAddress(host: string, port: number): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+function defaultAddress(host: string): Address {
+  const loopback = host === '::' ? '::1' : '127.0.0.1'
+  return { host: isWildcard(host) ? loopback : host, port: undefined }
+}
+
+function parseAddress(text: string): Address {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]\s]+))(?::(\d+))?$/.exec(text)
+  if (match === null) throw invalid(`not an address: ${text}`, 'write host:port, and [::1]:port for IPv6')
+  const port = match[3] === undefined ? undefined : checkPort(Number(match[3]), 'port of the advertised address')
+  return { host: match[1] ?? match[2], port }
+}
+
+function checkPort(port: number, what: string): number {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw invalid(`not a ${what}: ${port}`, 'ports are whole numbers from 0 to 65535, and 0 takes any that is free')
+}
+
+function checkTopics(topics: (string | TopicOption)[]): CheckedOptions['topics'] {
+  const names = new Set<string>()
+  return topics.map(each => {
+    const { name, partitions, configs } = typeof each === 'string' ? parseTopic(each) : each
+    if (!/^[a-zA-Z0-9._-]{1,249}$/.test(name) || name === '.' || name === '..') {
+      throw invalid(`not a topic name: ${name}`, 'up to 249 letters, digits, dots, underscores and hyphens')
+    }
+    if (partitions !== undefined && !(Number.isInteger(partitions) && partitions > 0)) {
+      throw invalid(`topic ${name} cannot have ${partitions} partitions`, 'it has one or more')
+    }
+    if (names.has(name)) throw invalid(`topic ${name} is declared twice`)
+    names.add(name)
+    return { name, partitions, configs: configs && checkConfigs(configs, TOPIC_DEFINITIONS, 'topic') }
+  })
+}
+
+function parseTopic(text: string): TopicOption {
+  const [name, count, ...rest] = text.split(':')
+  if (count === undefined) return { name }
+  if (rest.length > 0 || !/^\d{1,9}$/.test(count)) {
+    throw invalid(`not a topic with its number of partitions: ${text}`, 'write it as name:count, such as orders:12')
+  }
+  return { name, partitions: Number(count) }
+}
+
+function checkConfigs(
+  configs: Configs,
+  definitions: ReadonlyMap<string, ConfigDefinition>,
+  kind: 'broker' | 'topic',
+): Record<string, string> {
+  const checked: Record<string, string> = {}
+  for (const [name, given] of Object.entries(configs)) {
+    const definition = definitions.get(name)
+    if (definition === undefined) {
+      throw new OttlaError('OTTLA_UNKNOWN_CONFIG', `unknown ${kind} config ${name}`, {
+        hint: didYouMean(name, definitions.keys()),
+      })
+    }
+    const value = String(given)
+    const problem = definition.check(value)
+    if (problem !== undefined) throw new OttlaError('OTTLA_INVALID_CONFIG', problem)
+    checked[name] = value
+  }
+  return checked
+}
+
+function checkLimits(limits: Partial<Limits>): Limits {
+  for (const [name, value] of Object.entries(limits)) {
+    if (!(name in DEFAULT_LIMITS)) {
+      throw invalid(`unknown limit ${name}`, didYouMean(name, Object.keys(DEFAULT_LIMITS)))
+    }
+    if (typeof value !== 'number' || !(value >= 0)) throw invalid(`limit ${name} cannot be ${value}`)
+  }
+  return { ...DEFAULT_LIMITS, requestLogSize: REQUEST_LOG_SIZE, ...limits }
+}
+
+function invalid(message: string, hint?: string): OttlaError {
+  return new OttlaError('OTTLA_INVALID_OPTION', message, { hint })
+}
