@@ -13,12 +13,13 @@
 export type Crc32c = (bytes: Uint8Array, start: number, end: number) => number
 
 /** The polynomial, bits reversed. */
-export const POLYNOMIAL = 0x82f63b78
+const POLYNOMIAL = 0x82f63b78
 
 /** Eight tables in one: entry `256 * n + byte` is what `byte` does to the checksum n bytes further on. */
 let tables: Int32Array | undefined
 
-function makeTables(): Int32Array {
+/** See {@link tables}. */
+export function makeSlicingTables(): Int32Array {
   const table = new Int32Array(8 * 256)
   for (let byte = 0; byte < 256; byte++) {
     let crc = byte
@@ -34,7 +35,7 @@ function makeTables(): Int32Array {
 
 /** {@link Crc32c} without any help. Its tables are made at the first call, not when the module loads. */
 export function crc32cJs(bytes: Uint8Array, start: number, end: number): number {
-  const t = (tables ??= makeTables())
+  const t = (tables ??= makeSlicingTables())
   let crc = -1
   let at = start
   for (const last = end - 8; at <= last; at += 8) {
