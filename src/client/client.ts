@@ -139,9 +139,8 @@ export class KafkaClient {
   topics(names: readonly string[], timeoutMs?: number): Later<Result<MetadataCache>> {
     const attempt = function* (this: KafkaClient): Task<Result<MetadataCache>> {
       const missing = names.filter(name => this.metadata.topic(name) === undefined)
-      const stale = this.env.now() - this.#refreshedAt >= this.options.metadataMaxAgeMs
-      for (const name of names) this.#interest.set(name, this.env.now())
-      if (missing.length > 0 || stale) {
+      this.use(names)
+      if (missing.length > 0 || this.#stale) {
         const refreshed = yield* until(this.refresh())
         if (!refreshed.ok) return refreshed
       }
@@ -153,6 +152,21 @@ export class KafkaClient {
       return ok(this.metadata)
     }
     return this.run(this.retry(() => attempt.call(this), timeoutMs))
+  }
+
+  /** Says that `names` are in use, so that refreshes ask for them. */
+  use(names: readonly string[]): void {
+    const now = this.env.now()
+    for (const name of names) this.#interest.set(name, now)
+  }
+
+  get #stale(): boolean {
+    return this.env.now() - this.#refreshedAt >= this.options.metadataMaxAgeMs
+  }
+
+  /** Starts a refresh if the metadata is old. */
+  freshen(): void {
+    if (this.#stale && this.#refreshing === undefined) this.refresh()
   }
 
   /** Asks for the metadata of all topics in use; calls during a refresh share the next one. */

@@ -14,7 +14,7 @@ import { APIS, apiVersions, findCoordinator, metadata } from '../../src/protocol
 import { ByteReader } from '../../src/util/byte-reader.ts'
 import { concat } from '../../src/util/byte-writer.ts'
 import { Later } from '../../src/util/later.ts'
-import { ZERO_UUID } from '../../src/util/uuid.ts'
+import { uuidFromBytes } from '../../src/util/uuid.ts'
 import type { VirtualEnv } from '../../src/util/virtual-env.ts'
 
 /** No answer, for ever: the connection waits behind it. */
@@ -33,7 +33,12 @@ export interface Seen {
   body: any
 }
 
-type Answer<S extends Fields> = Encodable<Struct<S>> | typeof SILENT | typeof CLOSE | Later<Encodable<Struct<S>>>
+type Answer<S extends Fields> =
+  | Encodable<Struct<S>>
+  | typeof SILENT
+  | typeof CLOSE
+  // biome-ignore lint/suspicious/noExplicitAny: a Later is invariant, and what it brings is checked when it is encoded.
+  | Later<any>
 // biome-ignore lint/suspicious/noExplicitAny: one map holds the handlers of all APIs.
 type Handler = (body: any, seen: Seen) => any
 
@@ -42,6 +47,11 @@ export interface ScriptedTopic {
   /** Leader of each partition. */
   leaders: number[]
   leaderEpoch?: number
+}
+
+/** An id that follows from the name, for topics that the test gave none. */
+export function topicIdOf(name: string): string {
+  return uuidFromBytes(Uint8Array.from({ length: 16 }, (_, index) => name.charCodeAt(index % name.length)))
 }
 
 export class ScriptedBrokers implements Transport {
@@ -129,7 +139,7 @@ export class ScriptedBrokers implements Transport {
       topics: names.map(name => {
         const topic = this.topics.get(name)
         if (topic === undefined) return { name, errorCode: 3 }
-        const { topicId = ZERO_UUID, leaders, leaderEpoch = 0 } = topic
+        const { topicId = topicIdOf(name), leaders, leaderEpoch = 0 } = topic
         const partitions = leaders.map((leaderId, partitionIndex) => ({ partitionIndex, leaderId, leaderEpoch }))
         return { name, topicId, partitions }
       }),
