@@ -5,11 +5,13 @@
  * client into its situation; what a client stored is read with `wire.ts`.
  */
 import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs'
+import { waitUntil } from './child.ts'
 
 export interface Reference {
   createTopic(topic: string, partitions: number): Promise<void>
   topicExists(topic: string): Promise<boolean>
   topicConfig(topic: string, name: string): Promise<string | undefined>
+  /** Waits until every partition has a leader. */
   partitionCount(topic: string): Promise<number>
   /** Sends one record per value to one partition. */
   send(topic: string, partition: number, values: string[]): Promise<void>
@@ -37,10 +39,7 @@ export async function startReference(bootstrapServers: string): Promise<Referenc
       })
       return resources[0].configEntries[0]?.configValue
     },
-    async partitionCount(topic) {
-      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-      return topics[0].partitions.length
-    },
+    partitionCount: topic => partitionCount(admin, topic),
     send: (topic, partition, values) => send(producer, topic, partition, values),
     async committedOffset(groupId, topic, partition) {
       const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
@@ -53,8 +52,22 @@ export async function startReference(bootstrapServers: string): Promise<Referenc
 }
 
 async function createTopic(admin: Admin, topic: string, numPartitions: number): Promise<void> {
-  const created = await admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: true })
+  const created = await admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: false })
   if (!created) throw new Error(`the topic ${topic} exists already`)
+  await partitionCount(admin, topic)
+}
+
+/** Apache Kafka answers CreateTopics before its metadata shows the topic, so this waits until every partition is led. */
+async function partitionCount(admin: Admin, topic: string): Promise<number> {
+  const ledPartitions = async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    const { partitions } = topics[0]
+    return partitions.every(partition => partition.leader >= 0) && partitions.length
+  }
+  return waitUntil(
+    () => ledPartitions().catch(() => false as const),
+    () => `every partition of ${topic} has a leader`,
+  )
 }
 
 async function send(producer: Producer, topic: string, partition: number, values: string[]): Promise<void> {

@@ -44,6 +44,12 @@ describe('checkRequests', () => {
     expect(() => check([...good, record('ApiVersions', 3, { connection: 2 })])).toThrow(/connections of c/)
   })
 
+  it('sees a member that joins a second time though nobody came or went', () => {
+    const log = [...good, record('JoinGroup', 5), record('JoinGroup', 5)]
+    expect(() => check(log)).toThrow(/joins of c/)
+    check(log, { rebalances: true })
+  })
+
   it('sees a batch with another codec', () => {
     expect(() => check([...good, record('Produce', 7, { codecs: ['none'] })])).toThrow(/codecs/)
   })

@@ -47,7 +47,7 @@ export function checkRequests(
   log: RequestRecord[],
   client: { name: string; requests: ExpectedRequests },
   calls: { clientId: string; role: Role }[],
-  step: { allowedErrors?: string[]; codec?: Codec },
+  step: { allowedErrors?: string[]; codec?: Codec; rebalances?: boolean },
 ): void {
   for (const { clientId, role } of calls) {
     const requests = log.filter(record => record.clientId === clientId)
@@ -55,16 +55,16 @@ export function checkRequests(
     checkVersions(requests, client)
     checkErrors(requests, [...ORDINARY_ERRORS, ...(step.allowedErrors ?? [])])
     checkConnections(requests, clientId, client.requests.connections[role])
+    if (!step.rebalances) expect(countJoins(requests, clientId), `joins of ${clientId}`).toBeLessThanOrEqual(1)
     if (role === 'produce' && step.codec) checkCodec(requests, step.codec)
   }
 }
 
 /** How often a member was let into a group: each of its generations needs one JoinGroup that succeeds. */
 export function countJoins(log: RequestRecord[], clientId: string): number {
-  const joins = log.filter(record => record.clientId === clientId && record.api === 'JoinGroup')
-  // A log without error codes cannot tell the one that was only given its member id; every client here takes the two steps.
-  const refused = joins.filter(record => record.errorCodes.length > 0).length
-  return joins.length - Math.max(refused, 1)
+  return log.filter(
+    record => record.clientId === clientId && record.api === 'JoinGroup' && record.errorCodes.length === 0,
+  ).length
 }
 
 function checkVersions(requests: RequestRecord[], client: { name: string; requests: ExpectedRequests }): void {

@@ -61,7 +61,8 @@ export const java: ConformanceClient = {
       const [line] = await runProgram(KAFKA, ['tool', 'console-producer', '--version'], { timeoutMs: 240_000 })
       return { version: `Apache Kafka ${line.split(' ')[0]}` }
     } catch (error) {
-      return { missing: String(error).split('\n').slice(0, 2).join(': ') }
+      // The first line is the command, the rest what it said.
+      return { missing: String(error).split('\n').slice(1).join(' ').trim() }
     }
   },
 

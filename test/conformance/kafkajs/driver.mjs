@@ -115,8 +115,9 @@ async function describeTopic(options) {
 
 async function createTopic(options) {
   const configEntries = Object.entries(options.configs).map(([name, value]) => ({ name, value }))
+  // Waiting for leaders fails when Apache Kafka has not yet spread the word of the topic.
   const topics = [{ topic: options.topic, numPartitions: options.partitions, configEntries }]
-  await withAdmin(options, admin => admin.createTopics({ topics }))
+  await withAdmin(options, admin => admin.createTopics({ topics, waitForLeaders: false }))
 }
 
 async function committedOffset(options) {
