@@ -14,7 +14,8 @@ export class Later<T> {
   readonly #turns: Turns
   #settled = false
   #value: T | undefined
-  #listeners: ((value: T) => void)[] | undefined
+  // `never` keeps the class covariant: a Later of something narrower is a Later of something wider.
+  #listeners: ((value: never) => void)[] | undefined
 
   constructor(turns: Turns) {
     this.#turns = turns
@@ -44,7 +45,7 @@ export class Later<T> {
     this.#value = value
     const listeners = this.#listeners
     this.#listeners = undefined
-    if (listeners) for (const listener of listeners) this.#turns.enqueue(() => listener(value))
+    if (listeners) for (const listener of listeners) this.#turns.enqueue(() => (listener as (value: T) => void)(value))
     return true
   }
 

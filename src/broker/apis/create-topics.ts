@@ -1,0 +1,7 @@
+import { createTopics } from '../../protocol/apis/create-topics.ts'
+import { handler } from '../handler.ts'
+
+/** Makes topics. The controller decides (\`cluster/\`); the answer waits until this broker, too, knows them. */
+export const createTopicsHandler = handler(createTopics, (request, { broker, apiVersion }) =>
+  broker.link.send('createTopics', { request, apiVersion }),
+)

@@ -1,0 +1,63 @@
+import { describeConfigs } from '../../protocol/apis/describe-configs.ts'
+import type { Decoded } from '../../protocol/dsl.ts'
+import { KafkaError } from '../../protocol/errors.ts'
+import { describeBrokerConfigs, describeGroupConfigs, describeTopicConfigs } from '../configs/describe.ts'
+import { handler, type RequestContext } from '../handler.ts'
+import { RESOURCE_TYPE } from '../metadata/image.ts'
+import { checkTopicName } from '../topic-names.ts'
+
+/** Configs of topics, brokers and groups, with where each value comes from (`ConfigHelper`). */
+
+type Request = Decoded<typeof describeConfigs.request>
+type Resource = Request['resources'][number]
+
+export const describeConfigsHandler = handler(
+  describeConfigs,
+  (request, context) => ({
+    results: request.resources.map(resource => {
+      const { resourceType, resourceName } = resource
+      try {
+        const wanted = wantedOf(resource.configurationKeys)
+        const configs = describe(resource, request, context).filter(({ name }) => wanted(name))
+        return { errorCode: 0, errorMessage: '', resourceType, resourceName, configs }
+      } catch (error) {
+        if (!(error instanceof KafkaError)) throw error
+        const errorMessage = error.message === error.error ? '' : error.message
+        return { errorCode: error.code, errorMessage, resourceType, resourceName, configs: [] }
+      }
+    }),
+  }),
+  { differs: ['Broker loggers and client metrics have no configs here: those resources are INVALID_REQUEST.'] },
+)
+
+/** No keys, or an empty list, ask for all. */
+function wantedOf(keys: string[] | null): (name: string) => boolean {
+  if (keys === null || keys.length === 0) return () => true
+  const wanted = new Set(keys)
+  return name => wanted.has(name)
+}
+
+function describe({ resourceType, resourceName }: Resource, options: Request, { broker }: RequestContext) {
+  switch (resourceType) {
+    case RESOURCE_TYPE.topic: {
+      const problem = checkTopicName(resourceName)
+      if (problem !== undefined) throw new KafkaError('INVALID_TOPIC_EXCEPTION', problem)
+      if (!broker.image.topicsByName.has(resourceName)) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
+      return describeTopicConfigs(broker.replicas.topicConfig(resourceName), options)
+    }
+    case RESOURCE_TYPE.broker:
+      if (resourceName === '') return describeBrokerConfigs(broker.config, options, { onlyDynamicDefaults: true })
+      if (resourceName !== String(broker.id)) {
+        throw new KafkaError(
+          'INVALID_REQUEST',
+          `Unexpected broker id, expected ${broker.id}, but received ${resourceName}`,
+        )
+      }
+      return describeBrokerConfigs(broker.config, options, { onlyDynamicDefaults: false })
+    case RESOURCE_TYPE.group:
+      if (resourceName === '') throw new KafkaError('INVALID_REQUEST', 'Group name must not be empty')
+      return describeGroupConfigs(broker.image.configsOf(RESOURCE_TYPE.group, resourceName), options)
+    default:
+      throw new KafkaError('INVALID_REQUEST', `Configs of resource type ${resourceType} cannot be described`)
+  }
+}

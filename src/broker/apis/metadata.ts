@@ -1,0 +1,113 @@
+import { metadata } from '../../protocol/apis/metadata.ts'
+import type { Decoded } from '../../protocol/dsl.ts'
+import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
+import { ZERO_UUID } from '../../util/uuid.ts'
+import type { Broker } from '../broker.ts'
+import { handler, type RequestContext } from '../handler.ts'
+import { isInternalTopic } from '../internal-topics.ts'
+import type { PartitionImage, TopicImage } from '../metadata/image.ts'
+import { checkTopicName } from '../topic-names.ts'
+import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from './authorized-operations.ts'
+
+/**
+ * Brokers, topics, partitions and their leaders, as this broker knows them (`KafkaApis.handleTopicMetadataRequest`). A
+ * topic that does not exist is made when the request and the broker allow it; this answer still says that it is unknown.
+ */
+
+type Request = Decoded<typeof metadata.request>
+
+export const metadataHandler = handler(
+  metadata,
+  (request, context) => {
+    const { broker, apiVersion } = context
+    refuseBadNames(request, apiVersion)
+    const topicOperations = request.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NOT_ASKED
+    return {
+      brokers: aliveBrokers(broker),
+      clusterId: broker.clusterId,
+      controllerId: broker.id,
+      topics: describeTopics(request, context).map(topic => ({ ...topic, topicAuthorizedOperations: topicOperations })),
+      clusterAuthorizedOperations: request.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
+    }
+  },
+  {
+    refuse: (request, error) => ({
+      errorCode: error.code,
+      topics: (request.topics ?? []).map(({ name, topicId }) => ({ errorCode: error.code, name: name ?? '', topicId })),
+    }),
+  },
+)
+
+/** Ids can be asked by from version 12 on; before, every topic needs its name. */
+function refuseBadNames(request: Request, apiVersion: number): void {
+  if (apiVersion >= 12) return
+  for (const { name, topicId } of request.topics ?? []) {
+    if (name === null || topicId !== ZERO_UUID) throw new KafkaError('INVALID_REQUEST')
+  }
+}
+
+export function aliveBrokers(broker: Broker) {
+  return [...broker.image.brokers.values()]
+    .filter(({ fenced }) => !fenced)
+    .map(({ brokerId, host, port, rack }) => ({ nodeId: brokerId, host, port, rack }))
+}
+
+function describeTopics(request: Request, context: RequestContext) {
+  const { broker, apiVersion } = context
+  const { image } = broker
+  const all = request.topics === null || (apiVersion === 0 && request.topics.length === 0)
+  if (all) return [...image.topicsByName.values()].map(describeTopic)
+
+  const asked = request.topics ?? []
+  const ids = new Set(asked.map(({ topicId }) => topicId).filter(id => id !== ZERO_UUID))
+  if (ids.size > 0) {
+    return [...ids].map(topicId => {
+      const topic = image.topicsById.get(topicId)
+      return topic === undefined ? unknownId(topicId) : describeTopic(topic)
+    })
+  }
+  const mayCreate = request.allowAutoTopicCreation && broker.config.boolean('auto.create.topics.enable')
+  const names = new Set(asked.map(({ name }) => name as string))
+  return [...names].map(name => {
+    const topic = image.topicsByName.get(name)
+    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic)
+  })
+}
+
+function describeTopic(topic: TopicImage) {
+  return {
+    errorCode: 0,
+    name: topic.name as string | null,
+    topicId: topic.topicId,
+    isInternal: isInternalTopic(topic.name),
+    partitions: topic.partitions.map(describePartition),
+  }
+}
+
+function describePartition(partition: PartitionImage) {
+  const { partitionId, leader, leaderEpoch, replicas, isr } = partition
+  return {
+    errorCode: leader < 0 ? ERROR_CODES.LEADER_NOT_AVAILABLE : 0,
+    partitionIndex: partitionId,
+    leaderId: leader,
+    leaderEpoch,
+    replicaNodes: replicas,
+    isrNodes: isr,
+  }
+}
+
+function unknownId(topicId: string) {
+  return { errorCode: ERROR_CODES.UNKNOWN_TOPIC_ID as number, name: null, topicId, isInternal: false, partitions: [] }
+}
+
+function unknownName(name: string, mayCreate: boolean, broker: Broker) {
+  const valid = checkTopicName(name) === undefined
+  if (valid && mayCreate) broker.autoTopics.create(name)
+  return {
+    errorCode: valid ? ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION : ERROR_CODES.INVALID_TOPIC_EXCEPTION,
+    name,
+    topicId: ZERO_UUID,
+    isInternal: isInternalTopic(name),
+    partitions: [],
+  }
+}

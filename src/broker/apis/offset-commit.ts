@@ -1,0 +1,8 @@
+import { offsetCommit } from '../../protocol/apis/offset-commit.ts'
+import { groupContext } from '../group-context.ts'
+import { handler } from '../handler.ts'
+
+/** Stores how far a group has read. The coordinator answers; see `coordinator/group/`. */
+export const offsetCommitHandler = handler(offsetCommit, (request, context) =>
+  context.broker.groups.offsetCommit(request, groupContext(context)),
+)

@@ -1,0 +1,187 @@
+import { ProduceRecordsError, RecordsInvalidError } from '../../log/append-error.ts'
+import { produce } from '../../protocol/apis/produce.ts'
+import type { Decoded, Encodable } from '../../protocol/dsl.ts'
+import { ERROR_CODES, type ErrorName, KafkaError } from '../../protocol/errors.ts'
+import { batchAttributes } from '../../records/batch-header.ts'
+import type { Later } from '../../util/later.ts'
+import { ZERO_UUID } from '../../util/uuid.ts'
+import { CLOSE_CONNECTION, handler, NO_RESPONSE, type RequestContext } from '../handler.ts'
+import { isInternalTopic } from '../internal-topics.ts'
+import type { Partition } from '../partition.ts'
+import { leaderHint } from './leader-hint.ts'
+
+/**
+ * Appends batches to partitions (`KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`). Partitions succeed and
+ * fail each for itself. With acks −1 the answer waits until the high watermark has passed what was appended.
+ */
+
+type Request = Decoded<typeof produce.request>
+type Response = Encodable<typeof produce.response>
+type PartitionResponse = {
+  -readonly [Name in keyof PartitionIn]: PartitionIn[Name]
+}
+type PartitionIn = NonNullable<NonNullable<Response['responses']>[number]['partitionResponses']>[number]
+
+/** One partition of the request: of several with the same number only the last counts, as in Kafka. */
+interface Part {
+  readonly topic: string
+  readonly topicId: string
+  readonly index: number
+  records: Uint8Array | null
+  response: PartitionResponse
+  /** Set once appended: what has to be replicated. */
+  partition?: Partition
+  endOffset?: number
+}
+
+const TRANSACTIONAL = 0x10
+/** Kafka's tools write to internal topics under this name. */
+const ADMIN_CLIENT = '__admin_client'
+
+export const produceHandler = handler(
+  produce,
+  (request, context) => {
+    const parts = partsOf(request)
+    const refusal = refuseAll(request, parts)
+    for (const part of parts) {
+      if (refusal === undefined) appendPart(part, request, context)
+      else refuse(part, new KafkaError(refusal))
+    }
+    if (request.acks === 0) return failed(parts) ? CLOSE_CONNECTION : NO_RESPONSE
+    const wait = request.acks === -1 ? waitForReplicas(parts, request, context) : undefined
+    return wait === undefined ? respond(parts, context) : wait.map(() => respond(parts, context))
+  },
+  {
+    advertisedMin: 0,
+    differs: [
+      'Null records are answered INVALID_RECORD; Kafka never answers them.',
+      'Transactions are not there yet: a transactional batch is refused with TRANSACTIONAL_ID_AUTHORIZATION_FAILED.',
+    ],
+  },
+)
+
+function partsOf(request: Request): Part[] {
+  const parts = new Map<string, Part>()
+  for (const { name, topicId, partitionData } of request.topicData) {
+    for (const { index, records } of partitionData) {
+      const key = `${name || topicId}/${index}`
+      const known = parts.get(key)
+      if (known === undefined) {
+        parts.set(key, { topic: name, topicId, index, records, response: { index, errorCode: 0, baseOffset: -1 } })
+      } else known.records = records
+    }
+  }
+  return [...parts.values()]
+}
+
+/** What is wrong with the request as a whole. */
+function refuseAll(request: Request, parts: Part[]): ErrorName | undefined {
+  if (request.acks < -1 || request.acks > 1) return 'INVALID_REQUIRED_ACKS'
+  return parts.some(isTransactional) ? 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' : undefined
+}
+
+function isTransactional({ records }: Part): boolean {
+  return records !== null && records.length >= 23 && (batchAttributes(records, 0) & TRANSACTIONAL) !== 0
+}
+
+function appendPart(part: Part, request: Request, context: RequestContext): void {
+  let partition: Partition | undefined
+  try {
+    partition = partitionOf(part, context)
+    if (part.records === null) throw new ProduceRecordsError('INVALID_RECORD', 'null records')
+    const result = partition.append(part.records, {
+      now: context.now,
+      origin: 'client',
+      produceVersion: context.apiVersion,
+      requiredAcks: request.acks,
+    })
+    part.partition = partition
+    part.endOffset = result.lastOffset + 1
+    part.response.baseOffset = result.firstOffset
+    part.response.logAppendTimeMs = result.logAppendTime
+    part.response.logStartOffset = partition.log.logStartOffset
+  } catch (error) {
+    if (!(error instanceof KafkaError)) throw error
+    refuse(part, error, partition)
+  }
+}
+
+function partitionOf({ topic, topicId, index }: Part, { broker, apiVersion, clientId }: RequestContext): Partition {
+  if (apiVersion >= 13 && broker.image.topicsById.get(topicId) === undefined) throw new KafkaError('UNKNOWN_TOPIC_ID')
+  const partition = apiVersion >= 13 ? broker.replicas.leaderById(topicId, index) : broker.replicas.leader(topic, index)
+  if (isInternalTopic(partition.topic) && clientId !== ADMIN_CLIENT) throw new KafkaError('INVALID_TOPIC_EXCEPTION')
+  return partition
+}
+
+/** Errors that are found before the log is looked at are told without its start. */
+const WITHOUT_LOG_START: ReadonlySet<ErrorName> = new Set<ErrorName>([
+  'CORRUPT_MESSAGE',
+  'INVALID_TOPIC_EXCEPTION',
+  'KAFKA_STORAGE_ERROR',
+  'MESSAGE_TOO_LARGE',
+  'NOT_LEADER_OR_FOLLOWER',
+  'RECORD_LIST_TOO_LARGE',
+])
+
+function refuse(part: Part, error: KafkaError, partition?: Partition): void {
+  part.response.errorCode = error.code
+  if (error.message !== error.error) part.response.errorMessage = error.message
+  if (error instanceof RecordsInvalidError) {
+    part.response.recordErrors = error.recordErrors.map(({ batchIndex, message }) => ({
+      batchIndex,
+      batchIndexErrorMessage: message,
+    }))
+  }
+  const early = error instanceof ProduceRecordsError || WITHOUT_LOG_START.has(error.error)
+  if (partition !== undefined && !early) part.response.logStartOffset = partition.log.logStartOffset
+}
+
+function failed(parts: Part[]): boolean {
+  return parts.some(({ response }) => response.errorCode !== 0)
+}
+
+/** Undefined when all in-sync replicas have everything already. */
+function waitForReplicas(parts: Part[], request: Request, { broker }: RequestContext): Later<true> | undefined {
+  const waiting = parts.filter(({ partition }) => partition !== undefined)
+  if (waiting.every(replicated)) return undefined
+  return broker.purgatory.wait<true>(
+    waiting.map(({ partition }) => (partition as Partition).key),
+    request.timeoutMs,
+    () => waiting.every(replicated) || undefined,
+    () => {
+      for (const part of waiting) {
+        if (!replicated(part)) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
+      }
+      return true
+    },
+  )
+}
+
+/** True when there is nothing more to wait for, for better or worse. */
+function replicated(part: Part): boolean {
+  const partition = part.partition as Partition
+  if (partition.gone || !partition.isLeader) {
+    part.response.errorCode = ERROR_CODES[partition.gone ? 'UNKNOWN_TOPIC_OR_PARTITION' : 'NOT_LEADER_OR_FOLLOWER']
+    return true
+  }
+  return partition.highWatermark >= (part.endOffset as number)
+}
+
+function respond(parts: Part[], { apiVersion, broker }: RequestContext): Response {
+  const topics = new Map<string, { name: string; topicId: string; partitionResponses: PartitionResponse[] }>()
+  for (const { topic, topicId, response } of parts) {
+    const key = topic || topicId
+    const known = topics.get(key)
+    if (known === undefined) topics.set(key, { name: topic, topicId, partitionResponses: [response] })
+    else known.partitionResponses.push(response)
+  }
+  const responses = [...topics.values()]
+  if (apiVersion < 10 || !failed(parts)) return { responses }
+  const hint = leaderHint(broker)
+  for (const { topic, topicId, index, response } of parts) {
+    const id = topicId === ZERO_UUID ? broker.image.topicsByName.get(topic)?.topicId : topicId
+    const leader = hint.of(response.errorCode as number, id, index)
+    if (leader !== undefined) response.currentLeader = leader
+  }
+  return { responses, nodeEndpoints: hint.endpoints() }
+}

@@ -1,0 +1,220 @@
+import { GroupCoordinator } from '../coordinator/group/group-coordinator.ts'
+import type { RecordsPlatform } from '../records/compression.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Env, LogFields } from '../util/env.ts'
+import { Later } from '../util/later.ts'
+import type { Timer } from '../util/timer-queue.ts'
+import { HANDLERS } from './apis/index.ts'
+import { AutoTopics } from './auto-topics.ts'
+import type { BrokerConfig } from './configs/broker-config.ts'
+import { groupConfigOf } from './configs/group-config.ts'
+import { Connection } from './connection.ts'
+import { coordinatorLog } from './coordinator-log.ts'
+import { FetchSessions } from './fetch-sessions.ts'
+import type { Handler } from './handler.ts'
+import { CONSUMER_OFFSETS } from './internal-topics.ts'
+import type { Limits } from './limits.ts'
+import type { Link, MetadataListener, MetadataUpdate } from './link.ts'
+import { MetadataImage, RESOURCE_TYPE } from './metadata/image.ts'
+import type { AppliedRecord } from './metadata/records.ts'
+import type { Partition } from './partition.ts'
+import { ProducerIds } from './producer-ids.ts'
+import { Purgatory } from './purgatory.ts'
+import { Replicas } from './replicas.ts'
+import { RequestLog } from './request-log.ts'
+import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
+import type { Traffic } from './traffic.ts'
+
+/**
+ * One broker: what it was told of the cluster, its replicas, its coordinators, its connections. It does no IO; bytes come in
+ * by a {@link BrokerConnection} and leave by a {@link ConnectionSink}, records by its storage, and what it wants of the
+ * cluster it asks the controller over a {@link Link}.
+ */
+export interface BrokerOptions {
+  readonly id: number
+  readonly clusterId: string
+  readonly env: Env
+  readonly storage: Storage
+  readonly platform: RecordsPlatform
+  readonly config: BrokerConfig
+  readonly limits: Limits
+  readonly link: Link
+  readonly onFatal?: (error: unknown, fields: LogFields) => void
+}
+
+export class Broker implements MetadataListener {
+  readonly id: number
+  readonly clusterId: string
+  readonly env: Env
+  readonly platform: RecordsPlatform
+  readonly config: BrokerConfig
+  readonly limits: Limits
+  readonly link: Link
+  readonly image = new MetadataImage()
+  readonly purgatory: Purgatory
+  readonly replicas: Replicas
+  readonly groups: GroupCoordinator
+  readonly fetchSessions: FetchSessions
+  readonly producerIds: ProducerIds
+  readonly autoTopics: AutoTopics
+  readonly requestLog: RequestLog
+  readonly traffic: Traffic = { received: 0, unsent: 0 }
+  /** What is served, by API key, in order. */
+  readonly handlers: ReadonlyMap<number, Handler>
+  readonly #onFatal: BrokerOptions['onFatal']
+  readonly #connections = new Set<Connection>()
+  #nextConnectionId = 1
+  #brokerEpoch = -1
+  #retentionTimer: Timer | undefined
+  #stopped = false
+
+  constructor(options: BrokerOptions) {
+    const { env, config } = options
+    this.id = options.id
+    this.clusterId = options.clusterId
+    this.env = env
+    this.platform = options.platform
+    this.config = config
+    this.limits = options.limits
+    this.link = options.link
+    this.#onFatal = options.onFatal
+    this.handlers = new Map(HANDLERS.map(handler => [handler.api.key, handler]))
+    this.purgatory = new Purgatory(env)
+    this.replicas = new Replicas({
+      brokerId: this.id,
+      env,
+      storage: options.storage,
+      platform: options.platform,
+      image: this.image,
+      config,
+      purgatory: this.purgatory,
+    })
+    this.groups = new GroupCoordinator({
+      env,
+      config: () => groupConfigOf(config),
+      topics: this.#topicsView(),
+      partitions: config.number('offsets.topic.num.partitions'),
+    })
+    this.fetchSessions = new FetchSessions(env, () => config.number('max.incremental.fetch.session.cache.slots'))
+    this.producerIds = new ProducerIds(env, () =>
+      this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.#brokerEpoch }),
+    )
+    this.autoTopics = new AutoTopics(this)
+    this.requestLog = new RequestLog(options.limits.requestLogSize)
+    this.#scheduleRetention()
+  }
+
+  /** Tells the controller where this broker listens; settles when the cluster knows it. */
+  register(host: string, port: number): Later<void> {
+    const rack = this.config.text('broker.rack') ?? null
+    const registered = new Later<void>(this.env.turns)
+    this.link.send('registerBroker', { brokerId: this.id, host, port, rack }).whenSettled(({ brokerEpoch }) => {
+      this.#brokerEpoch = brokerEpoch
+      registered.settle()
+    })
+    return registered
+  }
+
+  /** The largest request, `socket.request.max.bytes`. */
+  get maxRequestBytes(): number {
+    return this.config.number('socket.request.max.bytes')
+  }
+
+  /** Somebody connects. Beyond `max.connections` the sink is closed at once. */
+  connect(sink: ConnectionSink, peer: ConnectionPeer): BrokerConnection {
+    const connection = new Connection(this.#nextConnectionId++, this, sink, peer)
+    this.#connections.add(connection)
+    if (this.#stopped || this.#connections.size > this.config.number('max.connections')) {
+      this.env.log('warn', `refusing a connection from ${peer.host}:${peer.port}: max.connections is reached`)
+      connection.close()
+    }
+    return connection
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size
+  }
+
+  disconnected(connection: Connection): void {
+    this.#connections.delete(connection)
+  }
+
+  /** A mistake of ours was met while serving a request. */
+  fatal(error: unknown, fields: LogFields): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    this.env.log('error', `internal error: ${text}`, fields)
+    this.#onFatal?.(error, fields)
+  }
+
+  /** The controller says what was committed: the only way in which this broker learns of the cluster. */
+  metadata(update: MetadataUpdate): void {
+    if (this.#stopped) return
+    for (const record of update.records) this.#apply(record)
+  }
+
+  #apply(record: AppliedRecord): void {
+    const removed = record.type === 'removeTopic' ? this.image.topicsById.get(record.topicId) : undefined
+    this.image.apply(record)
+    if (record.type === 'partition') {
+      const topic = this.image.topicsById.get(record.topicId)
+      const partition = topic && this.replicas.update(topic, record)
+      if (partition !== undefined) this.#elect(partition)
+    } else if (record.type === 'config') {
+      this.#reconfigure(record.resourceType, record.resourceName)
+    } else if (removed !== undefined) {
+      this.replicas.remove(removed.topicId)
+      this.groups.topicsDeleted([{ name: removed.name, topicId: removed.topicId }])
+    }
+  }
+
+  /** Coordinators live where their partition is led. */
+  #elect(partition: Partition): void {
+    if (partition.topic !== CONSUMER_OFFSETS) return
+    if (partition.isLeader) this.groups.elected(partition.index, coordinatorLog(partition, this.platform))
+    else this.groups.resigned(partition.index)
+  }
+
+  #reconfigure(resourceType: number, resourceName: string): void {
+    if (resourceType === RESOURCE_TYPE.topic) return this.replicas.reconfigure(resourceName)
+    if (resourceType !== RESOURCE_TYPE.broker) return
+    const own = this.image.configsOf(RESOURCE_TYPE.broker, String(this.id))
+    this.config.setDynamic(own, this.image.configsOf(RESOURCE_TYPE.broker, ''))
+    this.replicas.reconfigure()
+  }
+
+  #topicsView() {
+    const { image } = this
+    return {
+      topicByName(name: string) {
+        const topic = image.topicsByName.get(name)
+        return topic && { topicId: topic.topicId, partitions: topic.partitions.length }
+      },
+      topicById(topicId: string) {
+        const topic = image.topicsById.get(topicId)
+        return topic && { name: topic.name, partitions: topic.partitions.length }
+      },
+    }
+  }
+
+  #scheduleRetention(): void {
+    this.#retentionTimer = this.env.timer(this.config.number('log.retention.check.interval.ms'), () => {
+      this.replicas.applyRetention(this.env.now())
+      this.#scheduleRetention()
+    })
+  }
+
+  /** Ends: waiting requests are answered, then every connection is closed. Settles when nothing is left. */
+  shutdown(): Later<void> {
+    const later = new Later<void>(this.env.turns)
+    this.#retentionTimer?.cancel()
+    this.groups.shutdown()
+    this.purgatory.expireAll()
+    this.#stopped = true
+    // The answers that this frees are sent in turns of their own, before the connections close.
+    this.env.turns.enqueue(() => {
+      for (const connection of [...this.#connections]) connection.close()
+      later.settle()
+    })
+    return later
+  }
+}

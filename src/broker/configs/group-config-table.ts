@@ -1,0 +1,32 @@
+import type { ConfigRow } from './config-row.ts'
+
+/** Kafka's group configs, as `GroupConfig` defines them in 4.4. */
+export const GROUP_CONFIGS: readonly ConfigRow[] = [
+  ['consumer.assignment.interval.ms', 'int', '1000', '[0,...]'],
+  ['consumer.assignor.offload.enable', 'boolean', 'true', '', 'internal'],
+  ['consumer.heartbeat.interval.ms', 'int', '5000', '[1,...]'],
+  ['consumer.session.timeout.ms', 'int', '45000', '[1,...]'],
+  ['errors.deadletterqueue.copy.record.enable', 'boolean', 'false'],
+  ['errors.deadletterqueue.topic.name', 'string', ''],
+  ['share.assignment.interval.ms', 'int', '1000', '[0,...]'],
+  ['share.assignor.offload.enable', 'boolean', 'true', '', 'internal'],
+  ['share.auto.offset.reset', 'string', 'latest', '[latest, earliest, by_duration:PnDTnHnMn.nS]'],
+  ['share.delivery.count.limit', 'int', '5', '[2,...]'],
+  ['share.heartbeat.interval.ms', 'int', '5000', '[1,...]'],
+  ['share.isolation.level', 'string', 'read_uncommitted', '[read_committed, read_uncommitted]'],
+  ['share.partition.max.record.locks', 'int', '2000', '[100,...]'],
+  ['share.record.lock.duration.ms', 'int', '30000', '[1000,...]'],
+  ['share.renew.acknowledge.enable', 'boolean', 'true'],
+  ['share.session.timeout.ms', 'int', '45000', '[1,...]'],
+  ['streams.acceptable.recovery.lag', 'long', '10000', '[0,...]', 'internal'],
+  ['streams.assignment.interval.ms', 'int', '1000', '[0,...]'],
+  ['streams.assignor.name', 'string', null],
+  ['streams.assignor.offload.enable', 'boolean', 'true', '', 'internal'],
+  ['streams.heartbeat.interval.ms', 'int', '5000', '[1,...]'],
+  ['streams.initial.rebalance.delay.ms', 'int', '3000', '[0,...]'],
+  ['streams.num.standby.replicas', 'int', '0', '[0,...]'],
+  ['streams.num.warmup.replicas', 'int', '2', '[0,...]', 'internal'],
+  ['streams.rack.aware.assignment.tags', 'list', ''],
+  ['streams.session.timeout.ms', 'int', '45000', '[1,...]'],
+  ['streams.task.offset.interval.ms', 'int', '60000', '[1,...]', 'internal'],
+]

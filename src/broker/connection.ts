@@ -1,0 +1,256 @@
+import { isFlexible, readStruct } from '../protocol/codec.ts'
+import type { Api } from '../protocol/dsl.ts'
+import { encodeResponse } from '../protocol/frame.ts'
+import { type RequestHeader, readRequestHeader } from '../protocol/header.ts'
+import { ByteError, ByteReader } from '../util/byte-reader.ts'
+import { totalLength } from '../util/byte-writer.ts'
+import type { Timer } from '../util/timer-queue.ts'
+import { refuseVersion } from './apis/api-versions.ts'
+import type { Broker } from './broker.ts'
+import { FrameBuffer } from './frame-buffer.ts'
+import { type Answer, answer, CLOSE_CONNECTION, type Handler, isLater, NO_RESPONSE } from './handler.ts'
+import { codecsOf, errorCodesOf } from './request-log.ts'
+import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
+
+/**
+ * One connection: bytes in, responses out. Requests are worked on one at a time and answered in order, also across one that
+ * waits, as clients rely on (`SocketServer` mutes a channel the same way). What is unreadable ends the connection and
+ * harms nobody else.
+ */
+export class Connection implements BrokerConnection {
+  readonly id: number
+  readonly #broker: Broker
+  readonly #sink: ConnectionSink
+  readonly #peer: ConnectionPeer
+  readonly #frames = new FrameBuffer()
+  #working = false
+  #waiting = false
+  #ended = false
+  #paused = false
+  #unsent = 0
+  #held = 0
+  #lastActive: number
+  #idleTimer: Timer
+
+  constructor(id: number, broker: Broker, sink: ConnectionSink, peer: ConnectionPeer) {
+    this.id = id
+    this.#broker = broker
+    this.#sink = sink
+    this.#peer = peer
+    this.#lastActive = broker.env.now()
+    this.#idleTimer = this.#armIdleTimer()
+  }
+
+  receive(bytes: Uint8Array): void {
+    if (this.#ended) return
+    this.#lastActive = this.#broker.env.now()
+    this.#frames.offer(bytes)
+    this.#work()
+    this.#frames.keep()
+    this.#account()
+  }
+
+  closed(): void {
+    this.#end()
+  }
+
+  /** Ends the connection from our side: what was sent before still goes out. */
+  close(): void {
+    if (this.#ended) return
+    this.#end()
+    this.#sink.close()
+  }
+
+  /** Works on whole frames until one waits, the far side takes no more, or none is left. */
+  #work(): void {
+    if (this.#working) return
+    this.#working = true
+    while (!this.#waiting && !this.#ended && !this.#congested()) {
+      const frame = this.#nextFrame()
+      if (frame === undefined) break
+      this.#request(frame)
+    }
+    this.#working = false
+    this.#frames.release()
+  }
+
+  #congested(): boolean {
+    const { limits, traffic } = this.#broker
+    return this.#unsent > limits.unsentBytes || (this.#unsent > 0 && traffic.unsent > limits.unsentBytesTotal)
+  }
+
+  #nextFrame(): Uint8Array | undefined {
+    const length = this.#frames.nextLength()
+    if (length === undefined) return undefined
+    if (length < 0 || length > this.#broker.maxRequestBytes) {
+      this.#fail(`a request of ${length} bytes (socket.request.max.bytes is ${this.#broker.maxRequestBytes})`)
+      return undefined
+    }
+    return this.#frames.take(length)
+  }
+
+  #request(frame: Uint8Array): void {
+    const reader = new ByteReader(frame)
+    let handler: Handler | undefined
+    let header: RequestHeader
+    let request: unknown
+    try {
+      const apiKey = reader.int16()
+      const version = reader.int16()
+      const correlationId = reader.int32()
+      handler = this.#broker.handlers.get(apiKey)
+      if (handler === undefined) return this.#fail(`a request for API ${apiKey}, which is not served`)
+      const { api } = handler
+      const [min, max] = api.versions
+      if (version < min || version > max) {
+        const refusal = refuseVersion(api, correlationId)
+        if (refusal === undefined) return this.#fail(`${api.name} v${version} (served: v${min} to v${max})`)
+        return this.#send(refusal)
+      }
+      reader.position = 0
+      header = readRequestHeader(api, version, reader)
+      request = readStruct(api.request, version, isFlexible(api, version), reader)
+    } catch (error) {
+      if (error instanceof ByteError) return this.#fail(`a request that cannot be read: ${error.message}`)
+      return this.#fatal(error, handler?.api)
+    }
+    this.#dispatch(handler, header, request)
+  }
+
+  #dispatch(handler: Handler, header: RequestHeader, request: unknown): void {
+    const { env } = this.#broker
+    const { api } = handler
+    const now = env.now()
+    const codecs = this.#broker.requestLog.enabled && api.key === 0 ? codecsOf(request as never) : undefined
+    const finish = (response: Answer<unknown>) => {
+      this.#respond(api, header, response)
+      this.#record(api, header, response, now, codecs)
+    }
+    try {
+      const reply = answer(handler, request, {
+        broker: this.#broker,
+        apiVersion: header.apiVersion,
+        clientId: header.clientId,
+        connectionId: this.id,
+        peer: this.#peer,
+        now,
+      })
+      if (!isLater(reply)) return finish(reply)
+      this.#waiting = true
+      reply.whenSettled(response => {
+        this.#waiting = false
+        this.#lastActive = env.now()
+        if (this.#ended) return
+        finish(response)
+        this.#work()
+        this.#account()
+      })
+    } catch (error) {
+      this.#fatal(error, api)
+    }
+  }
+
+  #respond(api: Api, header: RequestHeader, response: Answer<unknown>): void {
+    if (response === NO_RESPONSE) return
+    if (response === CLOSE_CONNECTION) return this.close()
+    try {
+      this.#send(encodeResponse(api, header.apiVersion, header.correlationId, response as object))
+    } catch (error) {
+      this.#fatal(error, api)
+    }
+  }
+
+  #send(parts: Uint8Array[]): void {
+    const length = totalLength(parts)
+    const { traffic } = this.#broker
+    this.#unsent += length
+    traffic.unsent += length
+    this.#sink.send(parts, () => {
+      this.#unsent -= length
+      traffic.unsent -= length
+      if (this.#ended || this.#waiting) return
+      this.#work()
+      this.#account()
+    })
+  }
+
+  #record(api: Api, header: RequestHeader, response: Answer<unknown>, began: number, codecs?: string[]): void {
+    const { requestLog, env } = this.#broker
+    if (!requestLog.enabled) return
+    const at = env.now()
+    requestLog.add({
+      apiKey: api.key,
+      api: api.name,
+      version: header.apiVersion,
+      clientId: header.clientId ?? '',
+      connection: this.id,
+      errorCodes: errorCodesOf(response),
+      ...(codecs && { codecs }),
+      at,
+      durationMs: at - began,
+    })
+  }
+
+  /** Counts what is read ahead, pauses the socket when it is too much, and ends who would pass the bound of all. */
+  #account(): void {
+    const { limits, traffic } = this.#broker
+    const held = this.#ended ? 0 : this.#frames.held
+    traffic.received += held - this.#held
+    this.#held = held
+    if (this.#ended) return
+    if (traffic.received > limits.receivedBytesTotal)
+      return this.#fail('more unread bytes than all connections may hold')
+    const full = (this.#waiting || this.#congested()) && held > limits.readAheadBytes
+    if (full === this.#paused) return
+    this.#paused = full
+    if (full) this.#sink.pause()
+    else this.#sink.resume()
+  }
+
+  /** What was sent is not a request that can be answered: one line, and the connection ends. */
+  #fail(reason: string): void {
+    this.#broker.env.log(
+      'warn',
+      `closing connection ${this.id} from ${this.#peer.host}:${this.#peer.port}: ${reason}`,
+      {
+        connection: this.id,
+      },
+    )
+    this.close()
+  }
+
+  /** A mistake of ours: never swallowed, and nobody else pays for it. */
+  #fatal(error: unknown, api: Api | undefined): void {
+    this.#broker.fatal(error, { api: api?.name ?? 'unknown', connection: this.id })
+    this.close()
+  }
+
+  #armIdleTimer(): Timer {
+    const { env } = this.#broker
+    const maxIdleMs = this.#broker.config.number('connections.max.idle.ms')
+    const rest = Math.max(1, this.#lastActive + maxIdleMs - env.now())
+    return env.timer(rest, () => {
+      if (this.#ended) return
+      const idle = env.now() - this.#lastActive
+      if (!this.#waiting && idle >= maxIdleMs) {
+        env.log('debug', `closing connection ${this.id}: idle for ${idle} ms`, { connection: this.id })
+        this.close()
+      } else {
+        if (this.#waiting) this.#lastActive = env.now()
+        this.#idleTimer = this.#armIdleTimer()
+      }
+    })
+  }
+
+  #end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#idleTimer.cancel()
+    const { traffic } = this.#broker
+    traffic.received -= this.#held
+    traffic.unsent -= this.#unsent
+    this.#held = 0
+    this.#unsent = 0
+    this.#broker.disconnected(this)
+  }
+}

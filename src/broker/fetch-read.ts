@@ -1,0 +1,176 @@
+import type { fetch } from '../protocol/apis/fetch.ts'
+import type { Encodable } from '../protocol/dsl.ts'
+import { ERROR_CODES, KafkaError } from '../protocol/errors.ts'
+import type { Later } from '../util/later.ts'
+import { ZERO_UUID } from '../util/uuid.ts'
+import type { Broker } from './broker.ts'
+import type { CachedTarget, FetchTarget } from './fetch-sessions.ts'
+import type { Partition } from './partition.ts'
+
+/**
+ * Reads what a fetch asks for, and waits until there is enough of it (`ReplicaManager.readFromLog`, `DelayedFetch`). The limits
+ * are soft: the first partition with anything gives at least one whole batch, whatever its size (KIP-74).
+ */
+
+type ResponseTopic = NonNullable<Encodable<typeof fetch.response>['responses']>[number]
+export type PartitionData = { -readonly [Name in keyof PartitionDataIn]: PartitionDataIn[Name] }
+type PartitionDataIn = NonNullable<ResponseTopic['partitions']>[number]
+
+export interface FetchResult {
+  readonly target: FetchTarget
+  readonly data: PartitionData
+  /** Bytes of records. */
+  readonly bytes: number
+  /** Set when the partition was there to be read, even if reading failed. */
+  readonly partition: Partition | undefined
+}
+
+export interface ReadOptions {
+  readonly maxBytes: number
+  readonly readCommitted: boolean
+}
+
+/** Reads all targets in order, until `maxBytes` are used up. */
+export function readTargets(broker: Broker, targets: Iterable<FetchTarget>, options: ReadOptions): FetchResult[] {
+  const results: FetchResult[] = []
+  let left = options.maxBytes
+  let minOneBatch = true
+  for (const target of targets) {
+    const result = readTarget(broker, target, options.readCommitted, left, minOneBatch)
+    results.push(result)
+    left = Math.max(0, left - result.bytes)
+    if (result.bytes > 0) minOneBatch = false
+  }
+  return results
+}
+
+function readTarget(
+  broker: Broker,
+  target: FetchTarget,
+  readCommitted: boolean,
+  left: number,
+  minOneBatch: boolean,
+): FetchResult {
+  const topic = topicOf(broker, target)
+  if (typeof topic !== 'string') return refused(target, topic.error, [])
+  let partition: Partition | undefined
+  try {
+    partition = broker.replicas.leader(topic, target.partition)
+    if (target.topicId !== ZERO_UUID && partition.topicId !== target.topicId)
+      throw new KafkaError('INCONSISTENT_TOPIC_ID')
+    partition.checkLeaderEpoch(target.currentLeaderEpoch)
+    return readPartition(partition, target, readCommitted, Math.min(left, target.maxBytes), minOneBatch)
+  } catch (error) {
+    if (!(error instanceof KafkaError)) throw error
+    return refused(target, error, null, partition)
+  }
+}
+
+/** The name of the topic, or why nothing can be read of it whatever is waited for. */
+function topicOf(broker: Broker, target: FetchTarget): string | { error: KafkaError } {
+  const { image } = broker
+  const resolved =
+    target.topic || (target as Partial<CachedTarget>).resolvedTopic || image.topicsById.get(target.topicId)?.name
+  if (resolved === undefined) return { error: new KafkaError('UNKNOWN_TOPIC_ID') }
+  if ('resolvedTopic' in target) (target as CachedTarget).resolvedTopic = resolved
+  if (image.partition(resolved, target.partition) === undefined)
+    return { error: new KafkaError('UNKNOWN_TOPIC_OR_PARTITION') }
+  return resolved
+}
+
+function refused(target: FetchTarget, error: KafkaError, aborted: [] | null, partition?: Partition): FetchResult {
+  const data = {
+    partitionIndex: target.partition,
+    errorCode: error.code,
+    highWatermark: -1,
+    lastStableOffset: -1,
+    logStartOffset: -1,
+    abortedTransactions: aborted,
+  }
+  // A partition that is known but could not be read ends the wait; one that is not there does not.
+  return { target, data, bytes: 0, partition: aborted === null ? (partition ?? undefined) : undefined }
+}
+
+function readPartition(
+  partition: Partition,
+  target: FetchTarget,
+  readCommitted: boolean,
+  maxBytes: number,
+  minOneBatch: boolean,
+): FetchResult {
+  const { log } = partition
+  const data: PartitionData = {
+    partitionIndex: target.partition,
+    errorCode: 0,
+    highWatermark: log.highWatermark,
+    lastStableOffset: log.lastStableOffset,
+    logStartOffset: log.logStartOffset,
+    abortedTransactions: readCommitted ? [] : null,
+  }
+  const divergingEpoch = divergence(partition, target)
+  if (divergingEpoch !== undefined) {
+    data.divergingEpoch = divergingEpoch
+    return { target, data, bytes: 0, partition }
+  }
+  const read = log.read(target.fetchOffset, {
+    maxBytes,
+    minOneBatch,
+    isolation: readCommitted ? 'last_stable' : 'high_watermark',
+  })
+  data.records = read.parts
+  if (readCommitted) data.abortedTransactions = read.abortedTransactions
+  return { target, data, bytes: read.sizeInBytes, partition }
+}
+
+/** Where the log of the client and ours part, when it says in which epoch it fetched last (KIP-595). */
+function divergence(partition: Partition, target: FetchTarget): { epoch: number; endOffset: number } | undefined {
+  if (target.lastFetchedEpoch < 0) return undefined
+  const { leaderEpoch, endOffset } = partition.log.endOffsetForEpoch(target.lastFetchedEpoch)
+  if (leaderEpoch < 0 || endOffset < 0) throw new KafkaError('OFFSET_OUT_OF_RANGE')
+  if (leaderEpoch >= target.lastFetchedEpoch && endOffset >= target.fetchOffset) return undefined
+  return { epoch: leaderEpoch, endOffset }
+}
+
+/**
+ * Waits until `minBytes` can be read, something went wrong, or the time is over. Undefined when there is nothing to wait for:
+ * the results can be told as they are.
+ */
+export function waitForBytes(
+  broker: Broker,
+  results: FetchResult[],
+  options: { minBytes: number; maxWaitMs: number; readCommitted: boolean },
+): Later<true> | undefined {
+  const readable = results.filter(result => !isUnknown(result))
+  const bytes = results.reduce((sum, result) => sum + result.bytes, 0)
+  if (options.maxWaitMs <= 0 || readable.length === 0 || bytes >= options.minBytes) return undefined
+  if (readable.some(({ data }) => data.errorCode !== 0 || data.divergingEpoch !== undefined)) return undefined
+  if (enough(readable, options)) return undefined
+  return broker.purgatory.wait<true>(
+    readable.map(({ partition }) => (partition as Partition).key),
+    options.maxWaitMs,
+    () => enough(readable, options) || undefined,
+    () => true,
+  )
+}
+
+/** True for what was refused before anything could be read. */
+function isUnknown({ data, partition }: FetchResult): boolean {
+  const { errorCode } = data
+  const unknown = errorCode === ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION || errorCode === ERROR_CODES.UNKNOWN_TOPIC_ID
+  return unknown && partition === undefined
+}
+
+/** Cheap: counts bytes by positions, reads nothing. */
+function enough(results: FetchResult[], options: { minBytes: number; readCommitted: boolean }): boolean {
+  let bytes = 0
+  for (const { target, partition } of results) {
+    if (partition === undefined || partition.gone || !partition.isLeader) return true
+    const { log } = partition
+    const bound = options.readCommitted ? log.lastStableOffset : log.highWatermark
+    if (target.fetchOffset > bound || target.fetchOffset < log.logStartOffset) return true
+    const isolation = options.readCommitted ? 'last_stable' : 'high_watermark'
+    bytes += log.availableBytes(target.fetchOffset, isolation, target.maxBytes)
+    if (bytes >= options.minBytes) return true
+  }
+  return false
+}

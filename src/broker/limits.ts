@@ -1,0 +1,29 @@
+/**
+ * What a broker takes at the most before it says no, in one table. Kafka's own configs bound the size of a request
+ * (`socket.request.max.bytes`), connections (`max.connections`) and groups (`group.max.size`); these are the rest.
+ */
+export interface Limits {
+  /** Bytes of further requests read ahead per connection while one is being worked on. Beyond it the socket is paused. */
+  readonly readAheadBytes: number
+  /** Received and not yet handled bytes over all connections. The connection that would pass it is closed. */
+  readonly receivedBytesTotal: number
+  /** Bytes of responses per connection that the far side has not taken. Beyond it no further request is worked on. */
+  readonly unsentBytes: number
+  /** The same over all connections. */
+  readonly unsentBytesTotal: number
+  /** Bytes of records kept in memory; beyond it producing fails with KAFKA_STORAGE_ERROR. */
+  readonly memoryBytes: number
+  /** How many requests the request log remembers. */
+  readonly requestLogSize: number
+}
+
+const MEBIBYTE = 1024 * 1024
+
+export const DEFAULT_LIMITS: Limits = {
+  readAheadBytes: MEBIBYTE,
+  receivedBytesTotal: 512 * MEBIBYTE,
+  unsentBytes: 64 * MEBIBYTE,
+  unsentBytesTotal: 512 * MEBIBYTE,
+  memoryBytes: 1024 * MEBIBYTE,
+  requestLogSize: 0,
+}

@@ -1,0 +1,55 @@
+import type { createTopics } from '../protocol/apis/create-topics.ts'
+import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
+import type { Decoded, Encodable } from '../protocol/dsl.ts'
+import type { ErrorName } from '../protocol/errors.ts'
+import type { Later } from '../util/later.ts'
+import type { AppliedRecord } from './metadata/records.ts'
+
+/**
+ * What a broker and the controller say to each other. All of it goes over a {@link Link}, which may be slow or cut: a broker
+ * knows what it was told, never the truth. Admin requests travel in the form in which clients send them, as in Kafka.
+ */
+export interface ControllerMessages {
+  registerBroker: {
+    request: { brokerId: number; host: string; port: number; rack: string | null }
+    reply: { brokerEpoch: number }
+  }
+  createTopics: {
+    request: CreateTopicsMessage
+    reply: Encodable<typeof createTopics.response>
+  }
+  deleteTopics: {
+    request: { request: Decoded<typeof deleteTopics.request>; apiVersion: number }
+    reply: Encodable<typeof deleteTopics.response>
+  }
+  allocateProducerIds: {
+    request: { brokerId: number; brokerEpoch: number }
+    reply: { error: ErrorName; start: number; length: number }
+  }
+}
+
+export interface CreateTopicsMessage {
+  request: Decoded<typeof createTopics.request>
+  apiVersion: number
+}
+
+export type ControllerMessageKind = keyof ControllerMessages
+
+/** The broker's end of the link to the controller. */
+export interface Link {
+  send<Kind extends ControllerMessageKind>(
+    kind: Kind,
+    request: ControllerMessages[Kind]['request'],
+  ): Later<ControllerMessages[Kind]['reply']>
+}
+
+/** The controller's end: records that were committed, in order, each exactly once per registration. */
+export interface MetadataListener {
+  metadata(update: MetadataUpdate): void
+}
+
+export interface MetadataUpdate {
+  /** The offset behind the last record. */
+  readonly endOffset: number
+  readonly records: readonly AppliedRecord[]
+}

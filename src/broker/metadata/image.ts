@@ -1,0 +1,100 @@
+import type { TopicOverrides } from '../configs/topic-config.ts'
+import type { AppliedRecord } from './records.ts'
+
+/**
+ * The cluster as somebody knows it: brokers, topics, configs, built from the metadata records that reached them. The
+ * controller has one, every broker its own, and a broker that was cut off has an old one (Kafka's `MetadataImage`).
+ */
+
+export interface BrokerImage {
+  readonly brokerId: number
+  readonly brokerEpoch: number
+  readonly host: string
+  readonly port: number
+  readonly rack: string | null
+  readonly fenced: boolean
+}
+
+export interface PartitionImage {
+  readonly partitionId: number
+  readonly replicas: readonly number[]
+  readonly isr: readonly number[]
+  /** −1 when there is none. */
+  readonly leader: number
+  readonly leaderEpoch: number
+  readonly partitionEpoch: number
+}
+
+export interface TopicImage {
+  readonly name: string
+  readonly topicId: string
+  /** By partition number, without gaps. */
+  readonly partitions: PartitionImage[]
+}
+
+/** Config resources, as the protocol numbers them. */
+export const RESOURCE_TYPE = { topic: 2, broker: 4, brokerLogger: 8, clientMetrics: 16, group: 32 } as const
+
+const NO_OVERRIDES: TopicOverrides = new Map()
+
+export class MetadataImage {
+  readonly brokers = new Map<number, BrokerImage>()
+  readonly topicsByName = new Map<string, TopicImage>()
+  readonly topicsById = new Map<string, TopicImage>()
+  readonly #configs = new Map<string, Map<string, string>>()
+  nextProducerId = 0
+
+  /** The values that were set for a resource; an empty map when there are none. */
+  configsOf(resourceType: number, resourceName: string): ReadonlyMap<string, string> {
+    return this.#configs.get(`${resourceType}/${resourceName}`) ?? NO_OVERRIDES
+  }
+
+  partition(name: string, index: number): PartitionImage | undefined {
+    return this.topicsByName.get(name)?.partitions[index]
+  }
+
+  /** The only way in which an image changes. */
+  apply(record: AppliedRecord): void {
+    switch (record.type) {
+      case 'registerBroker':
+        this.brokers.set(record.brokerId, record)
+        return
+      case 'topic': {
+        const topic: TopicImage = { name: record.name, topicId: record.topicId, partitions: [] }
+        this.topicsByName.set(topic.name, topic)
+        this.topicsById.set(topic.topicId, topic)
+        return
+      }
+      case 'partition': {
+        const topic = this.topicsById.get(record.topicId)
+        if (topic !== undefined) topic.partitions[record.partitionId] = record
+        return
+      }
+      case 'removeTopic':
+        this.#removeTopic(record.topicId)
+        return
+      case 'config':
+        this.#setConfig(record.resourceType, record.resourceName, record.name, record.value)
+        return
+      case 'producerIds':
+        this.nextProducerId = record.nextProducerId
+    }
+  }
+
+  #removeTopic(topicId: string): void {
+    const topic = this.topicsById.get(topicId)
+    if (topic === undefined) return
+    this.topicsById.delete(topicId)
+    this.topicsByName.delete(topic.name)
+    this.#configs.delete(`${RESOURCE_TYPE.topic}/${topic.name}`)
+  }
+
+  #setConfig(resourceType: number, resourceName: string, name: string, value: string | null): void {
+    const key = `${resourceType}/${resourceName}`
+    const configs = this.#configs.get(key) ?? new Map<string, string>()
+    if (value === null) configs.delete(name)
+    else configs.set(name, value)
+    if (configs.size === 0) this.#configs.delete(key)
+    else this.#configs.set(key, configs)
+  }
+}

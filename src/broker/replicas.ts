@@ -1,0 +1,134 @@
+import { Log } from '../log/log.ts'
+import { KafkaError } from '../protocol/errors.ts'
+import type { RecordsPlatform } from '../records/compression.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Env } from '../util/env.ts'
+import type { BrokerConfig } from './configs/broker-config.ts'
+import { logConfigOf } from './configs/log-config.ts'
+import { TopicConfig } from './configs/topic-config.ts'
+import { type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
+import { Partition } from './partition.ts'
+import type { Purgatory } from './purgatory.ts'
+
+/**
+ * The partitions of which this broker has a replica (`ReplicaManager`): made, changed and deleted as the metadata says, looked
+ * up by requests, kept in order by retention.
+ */
+export class Replicas {
+  readonly #brokerId: number
+  readonly #env: Env
+  readonly #storage: Storage
+  readonly #platform: RecordsPlatform
+  readonly #image: MetadataImage
+  readonly #config: BrokerConfig
+  readonly #purgatory: Purgatory
+  readonly #byTopicId = new Map<string, Partition[]>()
+
+  constructor(options: {
+    brokerId: number
+    env: Env
+    storage: Storage
+    platform: RecordsPlatform
+    image: MetadataImage
+    config: BrokerConfig
+    purgatory: Purgatory
+  }) {
+    this.#brokerId = options.brokerId
+    this.#env = options.env
+    this.#storage = options.storage
+    this.#platform = options.platform
+    this.#image = options.image
+    this.#config = options.config
+    this.#purgatory = options.purgatory
+  }
+
+  /** The partition of a topic by name, or the error that a client gets. */
+  leader(topic: string, index: number): Partition {
+    const image = this.#image.topicsByName.get(topic)
+    if (image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
+    return this.leaderById(image.topicId, index)
+  }
+
+  /** The partition of a topic by id; what is not known here is UNKNOWN_TOPIC_OR_PARTITION. */
+  leaderById(topicId: string, index: number): Partition {
+    const partition = this.#byTopicId.get(topicId)?.[index]
+    if (partition === undefined) {
+      const exists = this.#image.topicsById.get(topicId)?.partitions[index] !== undefined
+      throw new KafkaError(exists ? 'NOT_LEADER_OR_FOLLOWER' : 'UNKNOWN_TOPIC_OR_PARTITION')
+    }
+    if (!partition.isLeader) throw new KafkaError('NOT_LEADER_OR_FOLLOWER')
+    return partition
+  }
+
+  /** The partition if this broker has a replica of it, whether it leads or not. */
+  find(topicId: string, index: number): Partition | undefined {
+    return this.#byTopicId.get(topicId)?.[index]
+  }
+
+  /** Every partition here. */
+  *all(): Iterable<Partition> {
+    for (const partitions of this.#byTopicId.values())
+      for (const partition of partitions) if (partition) yield partition
+  }
+
+  /** A partition came into being, or changed. Returns it when it is one of ours. */
+  update(topic: TopicImage, image: PartitionImage): Partition | undefined {
+    const partitions = this.#byTopicId.get(topic.topicId) ?? []
+    const present = partitions[image.partitionId]
+    if (present !== undefined) {
+      present.update(image)
+      return present
+    }
+    if (!image.replicas.includes(this.#brokerId)) return undefined
+    const partition = this.#make(topic, image)
+    partitions[image.partitionId] = partition
+    this.#byTopicId.set(topic.topicId, partitions)
+    return partition
+  }
+
+  #make(topic: TopicImage, image: PartitionImage): Partition {
+    const key = `${topic.topicId}-${image.partitionId}`
+    return new Partition({
+      topic: topic.name,
+      topicId: topic.topicId,
+      image,
+      brokerId: this.#brokerId,
+      config: () => this.topicConfig(topic.name),
+      changed: () => this.#purgatory.wake(key),
+      openLog: () =>
+        Log.open({
+          storage: this.#storage,
+          directory: `${topic.name}-${image.partitionId}`,
+          config: logConfigOf(this.topicConfig(topic.name), this.#config),
+          env: this.#env,
+          platform: this.#platform,
+        }),
+    })
+  }
+
+  /** The topic is deleted: its partitions end, and whoever waits for them is told. */
+  remove(topicId: string): void {
+    const partitions = this.#byTopicId.get(topicId)
+    this.#byTopicId.delete(topicId)
+    for (const partition of partitions ?? []) partition?.delete()
+  }
+
+  topicConfig(topic: string): TopicConfig {
+    return new TopicConfig(this.#image.configsOf(RESOURCE_TYPE.topic, topic), this.#config)
+  }
+
+  /** Configs of a topic, or of all, changed. */
+  reconfigure(topic?: string): void {
+    for (const partition of this.all()) {
+      if (topic !== undefined && partition.topic !== topic) continue
+      partition.openedLog?.updateConfig(logConfigOf(this.topicConfig(partition.topic), this.#config))
+    }
+  }
+
+  /** Drops what retention no longer keeps. */
+  applyRetention(now: number): void {
+    for (const partition of this.all()) {
+      if ((partition.openedLog?.applyRetention(now) ?? 0) > 0) this.#purgatory.wake(partition.key)
+    }
+  }
+}

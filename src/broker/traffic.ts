@@ -1,0 +1,7 @@
+/** Bytes under way over all connections of a broker, held against the limits that are for all of them. */
+export interface Traffic {
+  /** Received and not yet worked on. */
+  received: number
+  /** Answered and not yet taken by the far side. */
+  unsent: number
+}

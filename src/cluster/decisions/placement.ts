@@ -1,0 +1,29 @@
+import { KafkaError } from '../../protocol/errors.ts'
+
+/**
+ * Chooses the replicas of new partitions: leaders go round the brokers, and the replicas of one partition lie on different
+ * ones (`StripedReplicaPlacer`, without racks).
+ */
+export function placePartitions(options: {
+  brokers: readonly number[]
+  count: number
+  replicationFactor: number
+  /** Where to begin, so that not every topic begins with the same broker. */
+  start: number
+}): number[][] {
+  const { brokers, count, replicationFactor, start } = options
+  if (replicationFactor > brokers.length) {
+    throw new KafkaError(
+      'INVALID_REPLICATION_FACTOR',
+      `Unable to replicate the partition ${replicationFactor} time(s): only ${brokers.length} broker(s) are registered.`,
+    )
+  }
+  return Array.from({ length: count }, (_, partition) => {
+    // Later rounds shift the followers, so that the load of a dead leader spreads.
+    const round = Math.floor(partition / brokers.length)
+    return Array.from({ length: replicationFactor }, (__, replica) => {
+      const shift = replica === 0 ? 0 : 1 + ((replica - 1 + round) % Math.max(1, brokers.length - 1))
+      return brokers[(start + partition + shift) % brokers.length]
+    })
+  })
+}
