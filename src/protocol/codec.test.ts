@@ -220,7 +220,7 @@ describe('values', () => {
         new EncodeError('text is too long: 32768 bytes, at most 32767'),
       )
     }
-    expect(() => decode(schema, `818002${'78'.repeat(32768)}`, 0, true)).toThrow(ByteError)
+    expect(() => decode(schema, `818002${'78'.repeat(32768)}00`, 0, true)).toThrow('string of 32768 bytes')
   })
 
   it('a string that is fixed stays as it was in flexible versions', () => {
@@ -272,6 +272,11 @@ describe('lengths are held against the bytes that remain before anything is allo
     expect(grown).toBeLessThan(50_000_000)
   })
 
+  it('an array whose elements take no bytes cannot promise any number of them', () => {
+    const schema = struct({ field: array(struct({ x: int8().since(1) })) })
+    expect(() => decode(schema, '7fffffff0000')).toThrow('array of 2147483647, 2 bytes left')
+  })
+
   it('nested arrays cannot promise more than the bytes hold', () => {
     const schema = struct({ field: array(array(array(int8()))) })
     expect(() => decode(schema, '00000001000000010000ffff00')).toThrow(ByteError)
@@ -288,17 +293,23 @@ describe('messages', () => {
     name: 'Example',
     versions: [1, 3],
     flexible: 3,
-    body: struct({ a: int8(), b: int8().since(2).ignorable(), c: string().since(3).ignorable() }),
+    body: struct({
+      a: int8(),
+      b: int8().since(2).ignorable(),
+      c: string().since(3).ignorable(),
+      d: bool().since(3).until(3).ignorable(),
+    }),
   })
 
   it('are flexible from their version on', () => {
     expect([1, 2, 3, 4].map(version => isFlexible(definition, version))).toEqual([false, false, true, true])
     expect(isFlexible({ flexible: undefined }, 9)).toBe(false)
-    expect(Buffer.from(encodeMessage(definition, 3, { a: 1, b: 2, c: 'x' })).toString('hex')).toBe('0102027800')
-    expect(decodeMessage(definition, 3, new ByteReader(Buffer.from('0102027800', 'hex')))).toEqual({
+    expect(Buffer.from(encodeMessage(definition, 3, { a: 1, b: 2, c: 'x' })).toString('hex')).toBe('010202780000')
+    expect(decodeMessage(definition, 3, new ByteReader(Buffer.from('010202780000', 'hex')))).toEqual({
       a: 1,
       b: 2,
       c: 'x',
+      d: false,
     })
   })
 
@@ -306,12 +317,22 @@ describe('messages', () => {
     for (const version of [1, 2, 3]) {
       const bytes = encodeVersioned(definition, version, { a: 1, b: 2, c: 'x' })
       expect(bytes[1]).toBe(version)
-      expect(decodeVersioned(definition, bytes)).toEqual({ a: 1, b: version < 2 ? 0 : 2, c: version < 3 ? '' : 'x' })
+      expect(decodeVersioned(definition, bytes)).toEqual({
+        a: 1,
+        b: version < 2 ? 0 : 2,
+        c: version < 3 ? '' : 'x',
+        d: false,
+      })
     }
   })
 
   it('of a version to come are read with the newest layout, what is new at the end left alone', () => {
-    expect(decodeVersioned(definition, Buffer.from('000901020278000000', 'hex'))).toEqual({ a: 1, b: 2, c: 'x' })
+    expect(decodeVersioned(definition, Buffer.from('00090102027801000000', 'hex'))).toEqual({
+      a: 1,
+      b: 2,
+      c: 'x',
+      d: true,
+    })
   })
 
   it('of a version before the first are refused', () => {

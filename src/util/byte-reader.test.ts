@@ -86,6 +86,8 @@ describe('ByteReader', () => {
     ['8080808080808020', MAX],
     ['feffffffffffffffff01', MAX],
     ['ffffffffffffffffff01', -MAX],
+    ['80808080808080808001', MAX],
+    ['808080808080808010', MAX],
   ])('varlong %s is %d', (hex, value) => expect(reader(hex).varlong()).toBe(value))
 
   it('varlong of eleven bytes is refused', () => {

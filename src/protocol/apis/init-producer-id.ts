@@ -1,4 +1,4 @@
-import { api, bool, int16, int32, int64, string, struct } from '../dsl.ts'
+import { api, int16, int32, int64, string, struct } from '../dsl.ts'
 
 /**
  * Gives a producer its id and epoch. Version 2 is flexible, 3 raises the epoch of an id that the producer has
@@ -16,15 +16,11 @@ export const initProducerId = api({
     transactionTimeoutMs: int32(),
     producerId: int64().since(3).default(-1),
     producerEpoch: int16().since(3).default(-1),
-    enable2Pc: bool().since(6),
-    keepPreparedTxn: bool().since(6),
   }),
   response: struct({
     throttleTimeMs: int32(),
     errorCode: int16(),
     producerId: int64().default(-1),
     producerEpoch: int16(),
-    ongoingTxnProducerId: int64().since(6).default(-1),
-    ongoingTxnProducerEpoch: int16().since(6).default(-1),
   }),
 })
