@@ -1,7 +1,7 @@
 /**
  * CRC-32C in WebAssembly, for platforms without a native one: two to three times as fast as plain JavaScript on batches of
- * some kilobytes. The module is written here, instruction by instruction, and assembled when it is first wanted (less than
- * a millisecond), so there is neither a toolchain nor an opaque blob. It runs three checksums side by side over
+ * some kilobytes. The module is written here, instruction by instruction, and assembled when it is first wanted (a few
+ * milliseconds), so there is neither a toolchain nor an opaque blob. It runs three checksums side by side over
  * neighbouring stretches of the bytes, because one alone waits most of the time for its own last table look-up, and joins
  * them with tables that move a checksum on by a whole stretch.
  */

@@ -40,22 +40,17 @@ export class RecordCursor {
     this.bytes = bytes
     this.#reader = new ByteReader(bytes, start, end)
     this.#left = count
-    // Kafka reads a batch that declares no record as empty, whatever stands behind its header.
-    if (count === 0) this.#reader.position = end
   }
 
   /**
-   * Moves to the next record; false behind the last.
+   * Moves to the next record; false behind the last. A batch that declares no record has none, whatever its payload is.
    *
-   * @throws {RecordsError} INVALID_RECORD for a broken record, for fewer records than the batch declares and for bytes
-   * behind the last; UNKNOWN_SERVER_ERROR for a record length of over five bytes, because Kafka fails so.
+   * @throws {RecordsError} INVALID_RECORD for a broken record, for fewer records than the batch declares, and for bytes
+   * behind the last (in its stead); UNKNOWN_SERVER_ERROR for a record length of over five bytes, because Kafka fails so.
    */
   next(): boolean {
     const reader = this.#reader
-    if (this.#left === 0) {
-      if (reader.remaining > 0) throw new RecordsError('INVALID_RECORD', 'bytes remain behind the last declared record')
-      return false
-    }
+    if (this.#left === 0) return false
     if (reader.remaining === 0) throw new RecordsError('INVALID_RECORD', `${this.#left} declared records are missing`)
     this.start = reader.position
     const length = this.#readLength(reader)
@@ -73,6 +68,9 @@ export class RecordCursor {
       throw new RecordsError('INVALID_RECORD', `record of ${length} bytes took ${reader.position - bodyStart}`)
     }
     this.#left--
+    if (this.#left === 0 && reader.remaining > 0) {
+      throw new RecordsError('INVALID_RECORD', 'bytes remain behind the last declared record')
+    }
     return true
   }
 
