@@ -23,8 +23,8 @@ export interface TcpServerOptions {
   host: string
   /** 0 for any that is free. */
   port: number
-  /** Connections beyond this many are closed at once. */
-  maxConnections: number
+  /** Connections beyond this many, asked anew each time, are closed at once. */
+  maxConnections: () => number
   /** How the broker calls this listener, once it listens on `port`. */
   listener?: (port: number) => string
   /** How long the far side of a connection has to close after the server said goodbye; 500 ms by default. */
@@ -130,7 +130,7 @@ export class TcpServer implements SocketOwner {
       socket.destroy()
       return
     }
-    if (this.#connections.size >= this.#options.maxConnections) {
+    if (this.#connections.size >= this.#options.maxConnections()) {
       this.#refuse(socket, host)
       return
     }

@@ -24,7 +24,7 @@ async function start(options: Partial<TcpServerOptions> = {}) {
     acceptor: broker,
     host: '127.0.0.1',
     port: 0,
-    maxConnections: 100,
+    maxConnections: () => 100,
     graceMs: 100,
     ...options,
   })
@@ -183,7 +183,7 @@ describe('a TCP server', () => {
   })
 
   it('closes connections beyond the limit, and takes others once there is room', async () => {
-    const { broker, lines, open } = await start({ maxConnections: 2 })
+    const { broker, lines, open } = await start({ maxConnections: () => 2 })
     const [first] = [await open(), await open()]
     await until(() => broker.seen.length === 2, 'two connections')
     const third = await open()

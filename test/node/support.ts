@@ -109,3 +109,15 @@ export async function until(ready: () => boolean, what: string, timeoutMs = 10_0
     await new Promise(resolve => setTimeout(resolve, 2))
   }
 }
+
+/** An ApiVersions v0 request, which every Kafka broker answers. */
+export const API_VERSIONS = Buffer.from('0000000e' + '00120000' + '00000007' + '0004' + '74657374', 'hex')
+
+/** Sends ApiVersions and gives the answer; fails when none comes. */
+export async function askApiVersions(port: number): Promise<Buffer> {
+  const client = await Client.open(port)
+  client.socket.write(API_VERSIONS)
+  await until(() => client.bytes >= 4 || client.closed, 'an answer to ApiVersions')
+  client.socket.destroy()
+  return Buffer.concat(client.chunks)
+}

@@ -1,0 +1,116 @@
+/**
+ * Builds `dist/`: every entry of the package and the command as ES modules by esbuild, types by tsc.
+ *
+ *   node scripts/build.mjs            everything
+ *   node scripts/build.mjs --quick    no types, and nothing at all when no source is newer than the last build
+ *
+ * All entries are one build with shared chunks: a few big files start fast, and no class exists twice. Files are replaced one
+ * by one and only when they change, so that a broker that starts meanwhile finds them whole.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dist = join(root, 'dist')
+const stamp = join(root, 'node_modules/.cache/ottla/built')
+const quick = process.argv.includes('--quick')
+
+const sources = (await filesIn(join(root, 'src'))).filter(path => !/\.(test|contract)\.ts$/.test(path))
+const began = Date.now()
+if (!quick || (await stale())) {
+  const written = await bundle()
+  if (!quick) {
+    declare()
+    await removeAllBut(written)
+  }
+  await mkdir(dirname(stamp), { recursive: true })
+  await writeFile(stamp, '')
+  console.log(`built dist/ in ${Date.now() - began} ms`)
+}
+
+async function stale() {
+  const inputs = [...sources, join(root, 'package.json'), fileURLToPath(import.meta.url)]
+  try {
+    const { mtimeMs } = await stat(stamp)
+    await stat(join(dist, 'bin/ottla.js'))
+    for (const path of inputs) if ((await stat(path)).mtimeMs > mtimeMs) return true
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** The entries: whatever package.json exports, the command, and the worker thread. */
+async function entries() {
+  const { exports, bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const found = { [entryName(bin.ottla)]: './src/cli/main.ts', 'node/worker': './src/node/worker.ts' }
+  for (const [subpath, target] of Object.entries(exports)) {
+    const name = target.default && entryName(target.default)
+    if (name === undefined) continue
+    if (sources.includes(join(root, `src/${name}.ts`))) found[name] = `./src/${name}.ts`
+    else console.warn(`build: ${subpath} is left out, there is no src/${name}.ts`)
+  }
+  return found
+}
+
+function entryName(path) {
+  return path.replace(/^(\.\/)?dist\//, '').replace(/\.js$/, '')
+}
+
+async function bundle() {
+  const { build } = await import('esbuild')
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: await entries(),
+    outdir: 'dist',
+    // Beside the worker's entry, which is found relative to the code that starts it.
+    chunkNames: 'node/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: true,
+    logLevel: 'warning',
+  })
+  const paths = new Set()
+  for (const { path, contents } of outputFiles) {
+    paths.add(path)
+    await replace(path, contents)
+  }
+  await chmod(join(dist, 'bin/ottla.js'), 0o755)
+  return paths
+}
+
+async function replace(path, contents) {
+  const old = await readFile(path).catch(() => undefined)
+  if (old?.equals(contents)) return
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = `${path}.${process.pid}`
+  await writeFile(temporary, contents, { mode: path.endsWith('bin/ottla.js') ? 0o755 : 0o644 })
+  await rename(temporary, path)
+}
+
+function declare() {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const options = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly']
+  const { status } = spawnSync(process.execPath, [tsc, ...options], { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(1)
+}
+
+/** What is neither a bundle of this build nor the types of a source is left from an earlier one. */
+async function removeAllBut(written) {
+  const types = new Set(sources.map(path => join(dist, relative(join(root, 'src'), path).replace(/\.ts$/, '.d.ts'))))
+  for (const path of await filesIn(dist)) {
+    if (!written.has(path) && !types.has(path)) await rm(path)
+  }
+}
+
+async function filesIn(directory) {
+  const found = await readdir(directory, { withFileTypes: true, recursive: true })
+  return found.filter(each => each.isFile()).map(each => `${each.parentPath}${sep}${each.name}`)
+}
