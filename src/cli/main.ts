@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+/**
+ * The `ottla` command: one file per subcommand. What a subcommand throws ends here, as one line for the user's mistakes and
+ * a whole stack for ours.
+ */
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { OttlaError } from '../node/errors.ts'
+import { startCommand } from './start.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+const program = new Command('ottla')
+  .description("Kafka's little sister: a Kafka you can npm install.")
+  .version(version)
+  .addCommand(startCommand(version))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof OttlaError) {
+    process.stderr.write(`ottla: ${error.message}\n${error.hint === undefined ? '' : `       ${error.hint}\n`}`)
+  } else {
+    process.stderr.write(`ottla: ${error instanceof Error ? error.stack : error}\n`)
+  }
+  process.exitCode = 1
+}

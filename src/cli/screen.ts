@@ -1,0 +1,45 @@
+/**
+ * The one screen that `ottla start` prints: where the broker is, where its data lives, how to try it.
+ */
+
+export interface ScreenFacts {
+  version: string
+  bootstrapServers: string
+  clusterId: string
+  /** The declared topics, as text. */
+  topics: string[]
+  /** True when the broker listens for other machines, but tells them an address of this one. */
+  needsAdvertised: boolean
+}
+
+export function renderScreen(facts: ScreenFacts): string {
+  const { bootstrapServers } = facts
+  const topic = facts.topics[0]?.split(':')[0] ?? 'orders'
+  const topics = facts.topics.length > 0 ? facts.topics.join(', ') : 'none yet; they are created when first used'
+  const warning = `
+             clients on other machines cannot reach that; use --advertised host:port`
+  return `Ottla ${facts.version}, Kafka's little sister
+
+  address    ${bootstrapServers}${facts.needsAdvertised ? warning : ''}
+  cluster    ${facts.clusterId}
+  data       in memory; it is gone when the broker stops
+  topics     ${topics}
+
+  kcat       echo hello | kcat -b ${bootstrapServers} -P -t ${topic}
+             kcat -b ${bootstrapServers} -C -t ${topic} -o beginning
+             kcat -b ${bootstrapServers} -G my-group ${topic}
+
+  kafkajs    const kafka = new Kafka({ brokers: ['${bootstrapServers}'] })
+
+             const producer = kafka.producer()
+             await producer.connect()
+             await producer.send({ topic: '${topic}', messages: [{ value: 'hello' }] })
+
+             const consumer = kafka.consumer({ groupId: 'my-group' })
+             await consumer.connect()
+             await consumer.subscribe({ topic: '${topic}', fromBeginning: true })
+             await consumer.run({ eachMessage: async ({ message }) => console.log(\`\${message.value}\`) })
+
+Ctrl-C stops it.
+`
+}

@@ -1,0 +1,110 @@
+/**
+ * `ottla start`: a broker in the foreground. It reads the options, prints the screen, and stops on Ctrl-C or SIGTERM; the
+ * broker is `startBroker`'s.
+ */
+import { readFileSync } from 'node:fs'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type LogLevel, OttlaError, type RunningBroker, startBroker } from '../node/index.ts'
+import { formatLine, LOG_LEVELS } from '../node/log.ts'
+import { isWildcard } from '../node/options.ts'
+import { parseProperties } from './properties.ts'
+import { renderScreen } from './screen.ts'
+
+interface StartOptions {
+  port: number
+  host: string
+  advertised?: string
+  topic: string[]
+  c: Record<string, string>
+  config: Record<string, string>
+  logLevel: LogLevel
+}
+
+/** Unlike `startBroker`, which is for tests, the command waits as Kafka does for more members before the first rebalance. */
+const KAFKA_CONFIGS = { 'group.initial.rebalance.delay.ms': '3000' }
+
+export function startCommand(version: string): Command {
+  return new Command('start')
+    .description('Start a broker that keeps everything in memory.')
+    .option('--port <port>', 'port to listen on, 0 for any that is free', readPort, 9092)
+    .option('--host <address>', 'address to listen on, 0.0.0.0 for all', '127.0.0.1')
+    .option('--advertised <host:port>', 'how clients are told to reach the broker')
+    .option('--topic <name:partitions>', 'topic to create, such as orders:12; repeatable', append, [])
+    .option('-c <name=value>', "broker config by Kafka's name; repeatable, stands over --config", addConfig, {})
+    .option('--config <file>', 'properties file with broker configs; repeatable, the later wins', addFile, {})
+    .addOption(new Option('--log-level <level>', 'least level to print').choices(LOG_LEVELS).default('warn'))
+    .action((options: StartOptions) => start(options, version))
+}
+
+async function start(options: StartOptions, version: string): Promise<void> {
+  const broker = await startBroker({
+    port: options.port,
+    host: options.host,
+    advertised: options.advertised,
+    topics: options.topic,
+    configs: { ...KAFKA_CONFIGS, ...options.config, ...options.c },
+    logLevel: options.logLevel,
+    log: (level, message, fields) =>
+      process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
+    limits: { requestLogSize: 0 },
+  }).catch(explain)
+  stopOnSignal(broker)
+  const screen = renderScreen({
+    version,
+    bootstrapServers: broker.bootstrapServers,
+    clusterId: broker.clusterId,
+    topics: options.topic,
+    needsAdvertised: isWildcard(options.host) && options.advertised === undefined,
+  })
+  process.stdout.write(screen)
+}
+
+/** What to do, in the words of the command line. */
+function explain(error: unknown): never {
+  if (error instanceof OttlaError && error.code === 'OTTLA_PORT_IN_USE') {
+    const hint = 'stop whoever listens there, choose another with --port, or take any that is free with --port 0'
+    throw new OttlaError(error.code, error.message, { hint, cause: error })
+  }
+  throw error
+}
+
+/** The first signal stops the broker in good order, the second at once. Nothing is left then, and the process ends. */
+function stopOnSignal(broker: RunningBroker): void {
+  let stopping = false
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
+    stopping = true
+    broker.close().catch(error => {
+      process.stderr.write(`ottla: ${error instanceof Error ? error.stack : error}\n`)
+      process.exitCode = 1
+    })
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}
+
+function readPort(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) > 65_535)
+    throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  return Number(text)
+}
+
+function append(text: string, before: string[]): string[] {
+  return [...before, text]
+}
+
+function addConfig(text: string, before: Record<string, string>): Record<string, string> {
+  const equals = text.indexOf('=')
+  if (equals < 1) throw new InvalidArgumentError('Write it as name=value.')
+  return { ...before, [text.slice(0, equals).trim()]: text.slice(equals + 1).trim() }
+}
+
+function addFile(path: string, before: Record<string, string>): Record<string, string> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
+  }
+  return { ...before, ...parseProperties(text) }
+}

@@ -1,0 +1,139 @@
+/**
+ * A broker in this thread: clock, storage, codecs, cluster and TCP server put together, and taken apart again in order.
+ * The one place where the pure part meets the platform.
+ */
+import { Cluster } from '../cluster/index.ts'
+import { MemoryStorage } from '../storage/memory-storage.ts'
+import type { Later } from '../util/later.ts'
+import { OttlaError, toError } from './errors.ts'
+import type { LogFunction } from './log.ts'
+import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
+import { NODE_PLATFORM } from './platform.ts'
+import type { BrokerFacts, RunningBroker } from './running-broker.ts'
+import { TcpServer } from './server.ts'
+import { SystemEnv } from './system-env.ts'
+
+/** A cluster of one: its only broker's id, as in Kafka's own quick start. */
+const BROKER_ID = 1
+/** A shutdown that waits longer than this for parked requests goes on without them. */
+const SHUTDOWN_MS = 250
+
+export async function startLocalBroker(
+  options: CheckedOptions,
+  log: LogFunction,
+  onFatal: (error: Error) => void,
+): Promise<RunningBroker> {
+  const env = new SystemEnv({
+    log,
+    onFatal(error) {
+      log('error', `internal error: ${error.stack ?? error.message}`, {})
+      onFatal(error)
+    },
+  })
+  try {
+    return await start(options, env, onFatal)
+  } catch (error) {
+    env.close()
+    throw error
+  }
+}
+
+async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: Error) => void): Promise<RunningBroker> {
+  const { advertised, limits } = options
+  const storage = new MemoryStorage({ turns: env.turns, maxBytes: limits.memoryBytes })
+  const cluster = new Cluster({
+    env,
+    brokers: [{ id: BROKER_ID, storage, platform: NODE_PLATFORM }],
+    configs: options.configs,
+    limits,
+    onFatal: error => onFatal(toError(error)),
+  })
+  const broker = cluster.broker(BROKER_ID)
+  const server = await TcpServer.listen({
+    env,
+    acceptor: broker,
+    host: options.host,
+    port: options.port,
+    maxConnections: () => broker.config.number('max.connections'),
+    listener: port => formatAddress(advertised.host, advertised.port ?? port),
+  })
+  const port = advertised.port ?? server.port
+  const facts = {
+    bootstrapServers: formatAddress(advertised.host, port),
+    host: advertised.host,
+    port: server.port,
+    clusterId: cluster.clusterId,
+  }
+  const running = new LocalBroker(facts, env, cluster, server)
+  await settled(env, () => broker.register(advertised.host, port))
+  const refused = await settled(env, () => cluster.createTopics(options.topics))
+  if (refused !== undefined) {
+    await running.close()
+    throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+  }
+  env.log('info', 'listening', { ...facts })
+  if (isWildcard(options.host) && options.host !== advertised.host) {
+    const message = 'clients on other machines are told an address that they cannot reach; advertise another'
+    env.log('info', message, { advertised: facts.bootstrapServers })
+  }
+  return running
+}
+
+/** Begins something as an event of its own, and resolves with what it settles with. */
+function settled<T>(env: SystemEnv, begin: () => Later<T>): Promise<T> {
+  return new Promise(resolve => {
+    env.event(() => begin().whenSettled(resolve))
+  })
+}
+
+class LocalBroker implements RunningBroker {
+  readonly bootstrapServers: string
+  readonly host: string
+  readonly port: number
+  readonly clusterId: string
+  readonly #env: SystemEnv
+  readonly #cluster: Cluster
+  readonly #server: TcpServer
+  #closing: Promise<void> | undefined
+
+  constructor(facts: BrokerFacts, env: SystemEnv, cluster: Cluster, server: TcpServer) {
+    this.bootstrapServers = facts.bootstrapServers
+    this.host = facts.host
+    this.port = facts.port
+    this.clusterId = facts.clusterId
+    this.#env = env
+    this.#cluster = cluster
+    this.#server = server
+  }
+
+  async requests() {
+    if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
+    return this.#cluster.broker(BROKER_ID).requestLog.records()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#server.stopAccepting()
+    await this.#shutDown()
+    await this.#server.close()
+    this.#env.close()
+    this.#env.log('info', 'closed', { bootstrapServers: this.bootstrapServers })
+  }
+
+  async #shutDown(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, SHUTDOWN_MS)
+    })
+    await Promise.race([settled(this.#env, () => this.#cluster.shutdown()), late])
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * The handle of a broker that runs, wherever it does: in this thread (local-broker.ts) or in a worker (worker-broker.ts).
+ */
+import type { RequestLogRecord } from '../broker/request-log.ts'
+
+/** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
+export interface RunningBroker extends AsyncDisposable {
+  /** What Kafka clients take as `bootstrap.servers`: `host:port` as advertised. */
+  readonly bootstrapServers: string
+  /** The advertised host. */
+  readonly host: string
+  /** The port that it listens on. */
+  readonly port: number
+  readonly clusterId: string
+  /**
+   * The last requests that were answered, the oldest first: API, version, client, the errors in the answer. How many are
+   * kept is `limits.requestLogSize`.
+   *
+   * @throws OttlaError with code `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  requests(): Promise<RequestLogRecord[]>
+  /**
+   * Answers what waits, ends every connection and stops to listen. Resolves when nothing is left that would keep the process
+   * alive. May be called again, and does nothing then.
+   */
+  close(): Promise<void>
+}
+
+/** What is known of a broker once it is up; the part of the handle that can be sent to another thread. */
+export interface BrokerFacts {
+  bootstrapServers: string
+  host: string
+  port: number
+  clusterId: string
+}

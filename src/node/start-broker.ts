@@ -1,0 +1,34 @@
+/**
+ * `startBroker`, the way in: checks the options, then starts a broker in this thread or in one of its own.
+ */
+import { makeLog } from './log.ts'
+import { type BrokerOptions, checkOptions } from './options.ts'
+import type { RunningBroker } from './running-broker.ts'
+
+/**
+ * Starts a broker that keeps everything in memory, and resolves when it accepts connections. Many can run side by side.
+ *
+ * @throws OttlaError when an option is wrong (`OTTLA_INVALID_OPTION`, `OTTLA_UNKNOWN_CONFIG`, `OTTLA_INVALID_CONFIG`) or the
+ * port cannot be had (`OTTLA_PORT_IN_USE`, `OTTLA_LISTEN_FAILED`).
+ *
+ * @example
+ * await using broker = await startBroker({ topics: ['orders:12'] })
+ * const kafka = new Kafka({ brokers: [broker.bootstrapServers] })
+ */
+export async function startBroker(options: BrokerOptions = {}): Promise<RunningBroker> {
+  const checked = checkOptions(options)
+  const log = makeLog(options.log, options.logLevel)
+  const onFatal = (error: Error) => {
+    if (options.onFatal !== undefined) options.onFatal(error)
+    // The log has it already, unless there is none: a mistake of ours is never swallowed.
+    else if (options.log === false) process.emitWarning(error)
+  }
+  // Whoever needs no worker thread does not load what it takes, and the other way round.
+  if (options.worker) {
+    const { startWorkerBroker } = await import('./worker-broker.ts')
+    const logLevel = options.log === false ? undefined : (options.logLevel ?? (options.log ? 'info' : 'warn'))
+    return startWorkerBroker({ options: checked, logLevel }, log, onFatal)
+  }
+  const { startLocalBroker } = await import('./local-broker.ts')
+  return startLocalBroker(checked, log, onFatal)
+}

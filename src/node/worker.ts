@@ -1,0 +1,36 @@
+/**
+ * The entry of a worker thread that runs one broker. It answers the calls of its handle (worker-broker.ts) and posts log
+ * lines; when the broker is closed nothing is left here and the thread ends by itself.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { startLocalBroker } from './local-broker.ts'
+import { type LogFunction, makeLog } from './log.ts'
+import type { RunningBroker } from './running-broker.ts'
+import { type Call, packError, type WorkerInput, type WorkerMessage } from './worker-messages.ts'
+
+const { options, logLevel } = workerData as WorkerInput
+const log: LogFunction = (level, message, fields) => post({ type: 'log', level, message, fields })
+
+function post(message: WorkerMessage): void {
+  parentPort?.postMessage(message)
+}
+
+async function answer(broker: RunningBroker, { id, method }: Call): Promise<void> {
+  try {
+    post({ type: 'returned', id, value: await broker[method]() })
+  } catch (error) {
+    post({ type: 'threw', id, error: packError(error) })
+  }
+  if (method === 'close') parentPort?.close()
+}
+
+try {
+  const broker = await startLocalBroker(options, makeLog(logLevel !== undefined && log, logLevel), error =>
+    post({ type: 'fatal', error: packError(error) }),
+  )
+  parentPort?.on('message', (call: Call) => void answer(broker, call))
+  const { bootstrapServers, host, port, clusterId } = broker
+  post({ type: 'started', facts: { bootstrapServers, host, port, clusterId } })
+} catch (error) {
+  post({ type: 'failed', error: packError(error) })
+}
