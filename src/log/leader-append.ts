@@ -152,7 +152,14 @@ function assignOffsets(
     at += bytes.length
     offset = header.lastOffset + 1
   }
-  return { records: parts.length === 1 ? parts[0] : concat(parts), batches, lastOffset: offset - 1, maxTimestamp }
+  const bytes = parts.length === 1 ? parts[0] : concat(parts)
+  if (bytes.length > context.config.segmentBytes) {
+    throw new KafkaError(
+      'RECORD_LIST_TOO_LARGE',
+      `Message batch size is ${bytes.length} bytes in append to partition ${context.topicPartition}, which exceeds the maximum configured segment size of ${context.config.segmentBytes}.`,
+    )
+  }
+  return { records: bytes, batches, lastOffset: offset - 1, maxTimestamp }
 }
 
 /** Writes what is the leader's to say into a batch, and into its header as it was read. */

@@ -11,8 +11,8 @@ import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
 import { type AbortedTransactionEntry, AbortedTransactions } from './aborted-transactions.ts'
 import { toKafkaError } from './append-error.ts'
+import { type AppendResult, appended, duplicated, joined } from './append-result.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { Flushes } from './flushes.ts'
 import { prepareFollowerAppend } from './follower-append.ts'
 import {
   type AppendContext,
@@ -21,14 +21,15 @@ import {
   prepareLeaderAppend,
 } from './leader-append.ts'
 import { type EpochEndOffset, LeaderEpochs } from './leader-epochs.ts'
+import { LocalLog } from './local-log.ts'
 import type { LogConfig } from './log-config.ts'
-import { type ProducerBatch, type ProducerEntry, ProducerStates } from './producer-state.ts'
+import { type ProducerEntry, ProducerStates } from './producer-state.ts'
 import { availableBytes, type Isolation, type ReadOptions, type ReadResult, readBatches } from './read.ts'
 import { applyBatch, type BatchEffects, recoverSegments, replayProducers } from './recovery.ts'
 import { segmentsToDelete } from './retention.ts'
-import { Segments } from './segments.ts'
 import { findMaxTimestamp, findTimestamp, type TimestampOffset } from './timestamps.ts'
 
+export type { AppendResult } from './append-result.ts'
 export type { LeaderAppendOptions } from './leader-append.ts'
 export type { LogConfig } from './log-config.ts'
 export type { Isolation, ReadOptions, ReadResult } from './read.ts'
@@ -47,23 +48,6 @@ export interface LogOptions {
   recoveryPoint?: number
 }
 
-/** What became of an append. */
-export interface AppendResult {
-  firstOffset: number
-  lastOffset: number
-  lastLeaderEpoch: number
-  /** In milliseconds; −1 unless the topic has LogAppendTime. For a duplicate the maximum timestamp of its batch. */
-  logAppendTime: number
-  maxTimestamp: number
-  /** The last offset of the batch with the largest time. */
-  shallowOffsetOfMaxTimestamp: number
-  /** Nothing was appended: the producer sent one of its last five batches again. Offsets are those it got then. */
-  duplicate: boolean
-  /** Bytes appended. */
-  sizeInBytes: number
-  logStartOffset: number
-}
-
 /**
  * See the head of the file.
  *
@@ -77,20 +61,16 @@ export class Log {
   readonly directory: string
   /** `topic-partition`, for messages. */
   readonly topicPartition: string
-  readonly #storage: Storage
   readonly #env: Env
   readonly #platform: RecordsPlatform
-  readonly #segments: Segments
+  readonly #local: LocalLog
   readonly #checkpoints: Checkpoints
   readonly #epochs = new LeaderEpochs()
   readonly #producers = new ProducerStates()
   readonly #aborted = new AbortedTransactions()
   readonly #effects: BatchEffects = { epochs: this.#epochs, producers: this.#producers, aborted: this.#aborted }
-  #config: LogConfig
   #logStartOffset = 0
-  #logEndOffset = 0
   #highWatermark = 0
-  readonly #flushes: Flushes
 
   /** Opens the log in a directory, or begins one. What a crash left half written at its end is dropped. */
   static open(options: LogOptions): Log {
@@ -103,39 +83,36 @@ export class Log {
     const { storage, directory, env } = options
     this.directory = directory
     this.topicPartition = directory.slice(directory.lastIndexOf('/') + 1)
-    this.#storage = storage
     this.#env = env
     this.#platform = options.platform
-    this.#config = options.config
-    this.#segments = new Segments(storage, directory, env)
+    this.#local = new LocalLog(options)
     this.#checkpoints = new Checkpoints(storage, directory, env)
-    this.#flushes = new Flushes(env.turns, options.recoveryPoint)
   }
 
   #recover(options: LogOptions): void {
     for (const { epoch, startOffset } of this.#checkpoints.readEpochs()) this.#epochs.assign(epoch, startOffset)
-    const startOffset = this.#checkpoints.readLogStartOffset()
+    for (const producer of this.#checkpoints.readProducers()) this.#producers.restore(producer)
     const { recoveryPoint = 0 } = options
-    this.#logEndOffset = recoverSegments(this.#segments, this.#effects, { ...options, recoveryPoint })
-    if (this.#segments.count === 0) this.#segments.add(this.#logEndOffset, this.#config)
-    this.#logStartOffset = Math.max(startOffset, this.#segments.first.baseOffset)
-    if (this.#logStartOffset > this.#logEndOffset) this.#startOver(this.#logStartOffset)
-    this.#epochs.truncateFromEnd(this.#logEndOffset + 1)
+    const { segments } = this.#local
+    this.#local.recovered(recoverSegments(segments, this.#effects, { ...options, recoveryPoint }))
+    this.#logStartOffset = Math.max(this.#checkpoints.readLogStartOffset(), segments.first.baseOffset)
+    if (this.#logStartOffset > this.logEndOffset) this.#local.startOver(this.#logStartOffset)
+    // An epoch may begin at the log end, without a record yet.
+    this.#epochs.truncateFromEnd(this.logEndOffset + 1)
     this.#epochs.truncateFromStart(this.#logStartOffset)
     this.#aborted.truncateFromStart(this.#logStartOffset)
-    this.#flushes.truncate(this.#logEndOffset)
     const highWatermark = options.highWatermark ?? this.#logStartOffset
-    this.#highWatermark = Math.min(Math.max(highWatermark, this.#logStartOffset), this.#logEndOffset)
+    this.#highWatermark = Math.min(Math.max(highWatermark, this.#logStartOffset), this.logEndOffset)
     this.#producers.transactions.replicatedUpTo(this.#highWatermark)
   }
 
   get config(): LogConfig {
-    return this.#config
+    return this.#local.config
   }
 
   /** Takes effect with the next append, roll or retention. */
   updateConfig(config: LogConfig): void {
-    this.#config = config
+    this.#local.updateConfig(config)
   }
 
   /** The first offset that may be read. */
@@ -145,7 +122,7 @@ export class Log {
 
   /** The offset that the next record gets. */
   get logEndOffset(): number {
-    return this.#logEndOffset
+    return this.#local.endOffset
   }
 
   /** The offset below which everything is replicated, as the broker said with {@link updateHighWatermark}. */
@@ -167,15 +144,15 @@ export class Log {
 
   /** Up to where a {@link flush} has brought it: what lies below survives a power cut. */
   get flushedOffset(): number {
-    return this.#flushes.offset
+    return this.#local.flushedOffset
   }
 
   get sizeInBytes(): number {
-    return this.#segments.sizeInBytes
+    return this.#local.segments.sizeInBytes
   }
 
   get segmentCount(): number {
-    return this.#segments.count
+    return this.#local.segments.count
   }
 
   /**
@@ -183,17 +160,14 @@ export class Log {
    * copies those into the storage once.
    *
    * @throws {KafkaError} and changes nothing in the log: {@link ProduceRecordsError} for what is not one batch,
-   * {@link RecordsInvalidError} for refused records, and what d4 and d5 of the protocol say
+   * {@link RecordsInvalidError} for refused records, POLICY_VIOLATION for a full storage, and all else that Kafka says
    */
   appendAsLeader(records: Uint8Array, options: LeaderAppendOptions): AppendResult {
     try {
       const prepared = prepareLeaderAppend(records, options, this.#appendContext())
-      if ('duplicate' in prepared) return this.#duplicateResult(prepared.duplicate)
-      if (prepared.records.length > this.#config.segmentBytes) {
-        throw new KafkaError(
-          'RECORD_LIST_TOO_LARGE',
-          `Message batch size is ${prepared.records.length} bytes in append to partition ${this.topicPartition}, which exceeds the maximum configured segment size of ${this.#config.segmentBytes}.`,
-        )
+      if ('duplicate' in prepared) {
+        const { duplicate } = prepared
+        return duplicated(duplicate, this.#epochs.epochFor(duplicate.lastOffset) ?? -1, this.#logStartOffset)
       }
       return this.#append(prepared, options.now)
     } catch (error) {
@@ -211,15 +185,9 @@ export class Log {
    */
   appendAsFollower(records: Uint8Array, options: { leaderEpoch?: number } = {}): AppendResult | undefined {
     try {
-      const portions = prepareFollowerAppend(records, this.#appendContext(), options.leaderEpoch)
       let result: AppendResult | undefined
-      for (const portion of portions) {
-        const appended = this.#append(portion, this.#env.now())
-        if (result === undefined) result = appended
-        else {
-          const { lastOffset, lastLeaderEpoch } = appended
-          result = { ...result, lastOffset, lastLeaderEpoch, sizeInBytes: result.sizeInBytes + appended.sizeInBytes }
-        }
+      for (const portion of prepareFollowerAppend(records, this.#appendContext(), options.leaderEpoch)) {
+        result = joined(result, this.#append(portion, this.#env.now()))
       }
       return result
     } catch (error) {
@@ -229,88 +197,33 @@ export class Log {
 
   #appendContext(): AppendContext {
     return {
-      config: this.#config,
+      config: this.config,
       platform: this.#platform,
       producers: this.#producers,
-      logEndOffset: this.#logEndOffset,
+      logEndOffset: this.logEndOffset,
       topicPartition: this.topicPartition,
     }
   }
 
   #append(prepared: PreparedAppend, now: number): AppendResult {
-    const { records, batches, lastOffset, maxTimestamp } = prepared
-    this.#rollIfFull(prepared, now)
-    const segment = this.#segments.active
-    let position = segment.size
-    segment.append(records, now)
+    this.#local.append(prepared, now)
     let epochsChanged = false
-    let shallowOffsetOfMaxTimestamp = -1
-    for (const { header, marker } of batches) {
-      segment.index(header.baseOffset, header.maxTimestamp, position, header.sizeInBytes)
-      position += header.sizeInBytes
+    for (const { header, marker } of prepared.batches) {
       if (this.#epochs.assign(header.partitionLeaderEpoch, header.baseOffset)) epochsChanged = true
       applyBatch(header, marker, this.#effects)
-      if (header.maxTimestamp === maxTimestamp && shallowOffsetOfMaxTimestamp < 0) {
-        shallowOffsetOfMaxTimestamp = header.lastOffset
-      }
     }
-    this.#logEndOffset = lastOffset + 1
     if (epochsChanged) this.#checkpoints.writeEpochs(this.#epochs.entries)
-    const last = batches[batches.length - 1].header
-    return {
-      firstOffset: batches[0].header.baseOffset,
-      lastOffset,
-      lastLeaderEpoch: last.partitionLeaderEpoch,
-      logAppendTime: last.timestampType === 'LogAppendTime' ? last.maxTimestamp : -1,
-      maxTimestamp,
-      shallowOffsetOfMaxTimestamp,
-      duplicate: false,
-      sizeInBytes: records.length,
-      logStartOffset: this.#logStartOffset,
-    }
-  }
-
-  #duplicateResult(batch: ProducerBatch): AppendResult {
-    return {
-      firstOffset: batch.firstOffset,
-      lastOffset: batch.lastOffset,
-      lastLeaderEpoch: this.#epochs.epochFor(batch.lastOffset) ?? -1,
-      logAppendTime: batch.timestamp,
-      maxTimestamp: batch.timestamp,
-      shallowOffsetOfMaxTimestamp: batch.lastOffset,
-      duplicate: true,
-      sizeInBytes: 0,
-      logStartOffset: this.#logStartOffset,
-    }
-  }
-
-  #rollIfFull(prepared: PreparedAppend, now: number): void {
-    const { segmentBytes, segmentMs } = this.#config
-    const batches = {
-      size: prepared.records.length,
-      lastOffset: prepared.lastOffset,
-      maxTimestamp: prepared.maxTimestamp,
-    }
-    if (this.#segments.active.isFullFor(batches, { segmentBytes, segmentMs, now })) {
-      this.#rollAt(prepared.batches[0].header.baseOffset)
-    }
+    return appended(prepared, this.#logStartOffset)
   }
 
   /** Ends the active segment and begins another, unless it is empty. */
   roll(): void {
-    this.#rollAt(this.#logEndOffset)
-  }
-
-  #rollAt(baseOffset: number): void {
-    const { active } = this.#segments
-    if (active.size === 0 && active.baseOffset === baseOffset) return
-    this.#segments.add(baseOffset, this.#config)
-    this.#flushes.start(active.file)
+    this.#local.roll()
   }
 
   /** Takes over how far the log is replicated. It never goes back, nor beyond the log end. True when it moved. */
   updateHighWatermark(offset: number): boolean {
-    const next = Math.min(offset, this.#logEndOffset)
+    const next = Math.min(offset, this.logEndOffset)
     if (next <= this.#highWatermark) return false
     this.#highWatermark = next
     this.#producers.transactions.replicatedUpTo(next)
@@ -323,22 +236,22 @@ export class Log {
    * @throws {KafkaError} OFFSET_OUT_OF_RANGE outside of log start and log end offset
    */
   read(offset: number, options: ReadOptions): ReadResult {
-    if (offset < this.#logStartOffset || offset > this.#logEndOffset) {
+    if (offset < this.#logStartOffset || offset > this.logEndOffset) {
       throw new KafkaError(
         'OFFSET_OUT_OF_RANGE',
-        `offset ${offset} of ${this.topicPartition}, which has ${this.#logStartOffset} to ${this.#logEndOffset}`,
+        `offset ${offset} of ${this.topicPartition}, which has ${this.#logStartOffset} to ${this.logEndOffset}`,
       )
     }
-    return readBatches(this.#segments, this.#aborted, offset, this.#bound(options.isolation), options)
+    return readBatches(this.#local.segments, this.#aborted, offset, this.#bound(options.isolation), options)
   }
 
   /** How many bytes a read from `offset` could see; counting ends at `max`. */
   availableBytes(offset: number, isolation: Isolation, max: number): number {
-    return availableBytes(this.#segments, Math.max(offset, this.#logStartOffset), this.#bound(isolation), max)
+    return availableBytes(this.#local.segments, Math.max(offset, this.#logStartOffset), this.#bound(isolation), max)
   }
 
   #bound(isolation: Isolation): { boundOffset: number; logEndOffset: number } {
-    const logEndOffset = this.#logEndOffset
+    const logEndOffset = this.logEndOffset
     if (isolation === 'log_end') return { boundOffset: logEndOffset, logEndOffset }
     return { boundOffset: isolation === 'last_stable' ? this.lastStableOffset : this.#highWatermark, logEndOffset }
   }
@@ -346,7 +259,7 @@ export class Log {
   /** The first record at `timestamp` or later, whether replicated or not; undefined when there is none. */
   offsetForTimestamp(timestamp: number): TimestampOffset | undefined {
     try {
-      return findTimestamp(this.#segments, timestamp, this.#logStartOffset, this.#platform)
+      return findTimestamp(this.#local.segments, timestamp, this.#logStartOffset, this.#platform)
     } catch (error) {
       throw toKafkaError(error)
     }
@@ -355,7 +268,7 @@ export class Log {
   /** The first record with the largest time of all; undefined when none has a time. */
   maxTimestamp(): TimestampOffset | undefined {
     try {
-      return findMaxTimestamp(this.#segments, this.#logStartOffset, this.#platform)
+      return findMaxTimestamp(this.#local.segments, this.#logStartOffset, this.#platform)
     } catch (error) {
       throw toKafkaError(error)
     }
@@ -368,7 +281,7 @@ export class Log {
 
   /** Where a leader epoch ended; −1 for both when that is not known. */
   endOffsetForEpoch(epoch: number): EpochEndOffset {
-    return this.#epochs.endOffsetFor(epoch, this.#logEndOffset)
+    return this.#epochs.endOffsetFor(epoch, this.logEndOffset)
   }
 
   /** Notes that `epoch` writes from `offset` on: what a new leader does before its first append. */
@@ -381,45 +294,37 @@ export class Log {
    * ends before it.
    */
   truncateTo(offset: number): void {
-    if (offset >= this.#logEndOffset) return
-    if (offset < this.#segments.first.baseOffset) return this.truncateFullyAndStartAt(offset)
-    const index = this.#segments.floor(offset)
-    this.#segments.remove(index + 1, this.#segments.count - index - 1, this.#config.fileDeleteDelayMs)
-    const segment = this.#segments.active
-    const position = segment.positionOf(offset)
-    // Where a batch reached across, the log ends before that batch, so that it can be fetched again whole.
-    this.#logEndOffset = position < segment.size ? Math.min(offset, segment.baseOffsetAt(position)) : offset
-    segment.truncateAt(position)
-    replayProducers(this.#segments, this.#effects, this.#platform)
+    const { segments } = this.#local
+    if (offset >= this.logEndOffset) return
+    if (offset < segments.first.baseOffset) return this.truncateFullyAndStartAt(offset)
+    this.#local.truncateTo(offset)
+    replayProducers(segments, this.#effects, this.#platform)
     this.#afterTruncation()
   }
 
   /** Drops everything; the log goes on at `offset`. */
   truncateFullyAndStartAt(offset: number): void {
-    this.#startOver(offset)
+    this.#local.startOver(offset)
     this.#producers.clear()
+    this.#checkpoints.writeProducers([])
     this.#aborted.clear()
+    this.#epochs.clear()
     this.#logStartOffset = offset
     this.#checkpoints.writeLogStartOffset(offset)
-    this.#epochs.clear()
     this.#highWatermark = offset
     this.#afterTruncation()
   }
 
-  #startOver(offset: number): void {
-    this.#segments.remove(0, this.#segments.count, this.#config.fileDeleteDelayMs)
-    this.#segments.add(offset, this.#config)
-    this.#logEndOffset = offset
-  }
-
   #afterTruncation(): void {
-    const end = this.#logEndOffset
+    const end = this.logEndOffset
     this.#highWatermark = Math.min(this.#highWatermark, end)
-    this.#flushes.truncate(end)
     this.#producers.transactions.replicatedUpTo(this.#highWatermark)
     this.#epochs.truncateFromEnd(end)
     this.#checkpoints.writeEpochs(this.#epochs.entries)
-    if (this.#logStartOffset > end) this.#moveLogStart(end)
+    if (this.#logStartOffset > end) {
+      this.#logStartOffset = end
+      this.#checkpoints.writeLogStartOffset(end)
+    }
   }
 
   /**
@@ -431,34 +336,32 @@ export class Log {
     if (offset > this.#highWatermark) {
       throw new KafkaError('OFFSET_OUT_OF_RANGE', `offset ${offset} is above the high watermark ${this.#highWatermark}`)
     }
-    if (offset > this.#logStartOffset) this.#moveLogStart(offset)
+    if (offset > this.#logStartOffset) {
+      // A file's name says where the log starts, unless that lies within the file.
+      this.#checkpoints.writeLogStartOffset(offset)
+      this.#moveLogStart(offset)
+    }
     return this.#logStartOffset
   }
 
   #moveLogStart(offset: number): void {
     this.#logStartOffset = offset
-    // A file's name says where the log starts, unless that lies within the file.
-    if (offset > this.#segments.first.baseOffset) this.#checkpoints.writeLogStartOffset(offset)
-    if (this.#highWatermark < offset) this.updateHighWatermark(offset)
     if (this.#epochs.truncateFromStart(offset)) this.#checkpoints.writeEpochs(this.#epochs.entries)
     this.#aborted.truncateFromStart(offset)
   }
 
   /** Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments. */
   applyRetention(now: number): number {
-    this.#producers.expire(now, this.#config.producerIdExpirationMs)
-    const bounds = {
-      logStartOffset: this.#logStartOffset,
-      logEndOffset: this.#logEndOffset,
-      highWatermark: this.#highWatermark,
-    }
-    const count = segmentsToDelete(this.#segments, this.#config, bounds, now)
+    const { logStartOffset, logEndOffset, highWatermark, config } = this
+    const { segments } = this.#local
+    this.#producers.expire(now, config.producerIdExpirationMs)
+    const count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
     if (count === 0) return 0
-    // There is always a segment to append to.
-    if (count === this.#segments.count) this.roll()
-    this.#segments.remove(0, count, this.#config.fileDeleteDelayMs)
-    const { baseOffset } = this.#segments.first
-    if (baseOffset > this.#logStartOffset) this.#moveLogStart(baseOffset)
+    this.#local.deleteOldest(count)
+    const { baseOffset } = segments.first
+    if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
+    // Producers outlive their records: a resend of a batch that is gone is still a duplicate.
+    this.#checkpoints.writeProducers(this.#producers.before(baseOffset))
     return count
   }
 
@@ -474,18 +377,16 @@ export class Log {
 
   /** Settles once everything appended so far would survive a power cut; after a failure it fails for ever. */
   flush(): Later<StorageFailure | undefined> {
-    this.#flushes.start(this.#segments.active.file)
-    return this.#flushes.finish(this.#logEndOffset)
+    return this.#local.flush()
   }
 
   /** Flushes and lets go of the files. */
   close(): Later<StorageFailure | undefined> {
-    return this.#segments.closeAfter(this.flush())
+    return this.#local.close()
   }
 
   /** Removes the log with its directory. What readers hold stays valid. */
   delete(): Later<StorageFailure | undefined> {
-    this.#segments.close()
-    return this.#storage.remove(this.directory)
+    return this.#local.delete()
   }
 }

@@ -35,6 +35,8 @@ export interface ProducerEntry {
   /** That of the coordinator which wrote the last marker. */
   coordinatorEpoch: number
   lastTimestamp: number
+  /** That of its last batch or marker. */
+  lastOffset: number
   /** Where its open transaction begins. */
   currentTransactionFirstOffset: number
 }
@@ -129,7 +131,6 @@ export class ProducerStates {
       timestamp: batch.maxTimestamp,
     })
     if (entry.batches.length > BATCHES_TO_RETAIN) entry.batches.shift()
-    entry.lastTimestamp = batch.maxTimestamp
     if (batch.isTransactional && entry.currentTransactionFirstOffset < 0) {
       entry.currentTransactionFirstOffset = batch.baseOffset
       this.transactions.begin(batch.producerId, batch.baseOffset)
@@ -141,7 +142,6 @@ export class ProducerStates {
     const entry = this.#entryFor(batch)
     const firstOffset = entry.currentTransactionFirstOffset
     entry.coordinatorEpoch = marker.coordinatorEpoch
-    entry.lastTimestamp = batch.maxTimestamp
     entry.currentTransactionFirstOffset = -1
     if (firstOffset < 0) return undefined
     return {
@@ -152,7 +152,20 @@ export class ProducerStates {
     }
   }
 
-  /** Puts a producer back as it was once remembered. */
+  /** What is known from batches below `offset`, which reading the log from there would not find again. */
+  before(offset: number): ProducerEntry[] {
+    const entries: ProducerEntry[] = []
+    for (const entry of this.#entries.values()) {
+      const batches = entry.batches.filter(batch => batch.lastOffset < offset)
+      const isOpenBefore = entry.currentTransactionFirstOffset >= 0 && entry.currentTransactionFirstOffset < offset
+      if (batches.length === 0 && entry.lastOffset >= offset && !isOpenBefore) continue
+      const currentTransactionFirstOffset = isOpenBefore ? entry.currentTransactionFirstOffset : -1
+      entries.push({ ...entry, batches, currentTransactionFirstOffset })
+    }
+    return entries.sort((a, b) => a.currentTransactionFirstOffset - b.currentTransactionFirstOffset)
+  }
+
+  /** Puts a producer back as it was once remembered. Open transactions come in the order of their first offsets. */
   restore(entry: ProducerEntry): void {
     this.#entries.set(entry.producerId, entry)
     if (entry.currentTransactionFirstOffset >= 0) {
@@ -187,6 +200,7 @@ export class ProducerStates {
         batches: [],
         coordinatorEpoch: -1,
         lastTimestamp: -1,
+        lastOffset: -1,
         currentTransactionFirstOffset: -1,
       }
       this.#entries.set(producerId, entry)
@@ -194,6 +208,8 @@ export class ProducerStates {
       entry.producerEpoch = producerEpoch
       entry.batches = []
     }
+    entry.lastTimestamp = batch.maxTimestamp
+    entry.lastOffset = batch.lastOffset
     return entry
   }
 }

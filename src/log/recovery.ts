@@ -145,8 +145,11 @@ function wholeBatchAt(segment: Segment, position: number, end: number): Uint8Arr
 
 /** Learns producers and transactions anew from the segments, after some of them were cut off. */
 export function replayProducers(segments: Segments, effects: BatchEffects, platform: RecordsPlatform): void {
-  effects.producers.clear()
-  effects.aborted.clear()
+  const { producers, aborted } = effects
+  const before = producers.before(segments.first.baseOffset)
+  producers.clear()
+  aborted.clear()
+  for (const producer of before) producers.restore(producer)
   for (const segment of segments.all()) {
     for (let position = 0; position < segment.size; ) {
       const bytes = segment.batchAt(position)
