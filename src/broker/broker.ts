@@ -212,7 +212,7 @@ export class Broker implements MetadataListener {
     this.#stopped = true
     // The answers that this frees are sent in turns of their own, before the connections close.
     this.env.turns.enqueue(() => {
-      for (const connection of [...this.#connections]) connection.close()
+      for (const connection of [...this.#connections]) connection.closeOnceAnswered()
       later.settle()
     })
     return later

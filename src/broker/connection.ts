@@ -25,6 +25,8 @@ export class Connection implements BrokerConnection {
   readonly #frames = new FrameBuffer()
   #working = false
   #waiting = false
+  /** True when nothing is worked on after the request that waits. */
+  #last = false
   #ended = false
   #paused = false
   #unsent = 0
@@ -59,6 +61,12 @@ export class Connection implements BrokerConnection {
     if (this.#ended) return
     this.#end()
     this.#sink.close()
+  }
+
+  /** Ends the connection once the request that waits, if one does, is answered. */
+  closeOnceAnswered(): void {
+    if (this.#waiting) this.#last = true
+    else this.close()
   }
 
   /** Works on whole frames until one waits, the far side takes no more, or none is left. */
@@ -142,6 +150,7 @@ export class Connection implements BrokerConnection {
         this.#lastActive = env.now()
         if (this.#ended) return
         finish(response)
+        if (this.#last) return this.close()
         this.#work()
         this.#account()
       })
@@ -166,9 +175,11 @@ export class Connection implements BrokerConnection {
     this.#unsent += length
     traffic.unsent += length
     this.#sink.send(parts, () => {
+      // What was never taken was given back when the connection ended.
+      if (this.#ended) return
       this.#unsent -= length
       traffic.unsent -= length
-      if (this.#ended || this.#waiting) return
+      if (this.#waiting) return
       this.#work()
       this.#account()
     })
