@@ -1,6 +1,5 @@
 import { ByteReader } from '../../util/byte-reader.ts'
 import { ByteWriter } from '../../util/byte-writer.ts'
-import { ZERO_UUID } from '../../util/uuid.ts'
 import { decodeMessage, decodeVersioned, encodeVersioned, writeStruct } from '../codec.ts'
 import {
   array,
@@ -144,7 +143,7 @@ export function decodeGroupRecord(key: Uint8Array, value: Uint8Array | null): Gr
   }
 }
 
-/** Writes a record of `__consumer_offsets`, each value in the version in which Kafka writes it. */
+/** Writes a record of `__consumer_offsets`, each value in the version in which Kafka 4.4 writes it. */
 export function encodeGroupRecord(record: EncodableGroupRecord): { key: Uint8Array; value: Uint8Array | null } {
   switch (record.type) {
     case 'offsetCommit':
@@ -171,8 +170,7 @@ function encodeKey<F extends Fields>(
   return writer.finish()
 }
 
-/** Version 1 where the offset expires at a time of its own, 4 where a topic id is known, else 3. */
+/** Version 1 where the offset expires at a time of its own, since only that has a place for it; else the newest. */
 function offsetCommitVersion(value: Encodable<typeof offsetCommitValue.body>): number {
-  if (value.expireTimestamp !== undefined && value.expireTimestamp !== -1) return 1
-  return value.topicId === undefined || value.topicId === ZERO_UUID ? 3 : 4
+  return value.expireTimestamp === undefined || value.expireTimestamp === -1 ? 4 : 1
 }
