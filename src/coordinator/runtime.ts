@@ -80,6 +80,13 @@ export class CoordinatorRuntime<M extends Machine> {
     return [...this.#shards.keys()]
   }
 
+  /** How many replies are held back or wait for the high watermark, over all partitions. */
+  get waiting(): number {
+    let count = 0
+    for (const shard of this.#shards.values()) count += shard.parked.size + shard.waiting.length
+    return count
+  }
+
   /** The machine of a partition, for tests and metrics; undefined when it is not loaded here. */
   machine(partition: number): M | undefined {
     return this.#shards.get(partition)?.machine

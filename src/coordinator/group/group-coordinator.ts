@@ -90,6 +90,11 @@ export class GroupCoordinator implements requests.GroupRequests {
     this.#runtime.close()
   }
 
+  /** How many requests wait, parked or for the high watermark; for tests and metrics. */
+  get waiting(): number {
+    return this.#runtime.waiting
+  }
+
   /** The state machine of a partition that is loaded here; for tests and metrics. */
   machine(partition: number): GroupMachine | undefined {
     return this.#runtime.machine(partition)

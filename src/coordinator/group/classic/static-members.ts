@@ -1,4 +1,3 @@
-import { ERROR_CODES } from '../../../protocol/errors.ts'
 import type { Later } from '../../../util/later.ts'
 import type { Decision } from '../../decision.ts'
 import type { GroupContext, JoinGroupRequest, JoinGroupResponse } from '../group-requests.ts'
@@ -83,8 +82,9 @@ function storeReplacement(
   decision.append(groupMetadataRecord(group, assignmentsOf(group)))
   decision.whenCommitted(() => member.answerJoin(replaced(group, member, caller, formerLeader)))
   decision.whenFailed((error, _next, appended) => {
-    const refusal = { ...replaced(group, member, caller, formerLeader), errorCode: ERROR_CODES[error] }
-    member.answerJoin({ ...refusal, memberId: '', members: [], skipAssignment: false })
+    const { generationId, protocolType, protocolName } = joined(group, member)
+    const told = { generationId, protocolType, protocolName, leader: formerLeader ?? '' }
+    member.answerJoin({ ...joinError(error, ''), ...told })
     // If the record is in the log, the new holder is the holder, and will be told so when it tries again.
     if (appended || group.members.get(member.memberId) !== member) return
     group.replace(member.memberId, before)
