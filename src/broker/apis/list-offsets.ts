@@ -66,7 +66,9 @@ function lookUp(topic: string, asked: Asked, request: Request, all: Asked[], { b
     }
     const partition = broker.replicas.leader(topic, asked.partitionIndex)
     partition.checkLeaderEpoch(asked.currentLeaderEpoch)
-    return { errorCode: 0, ...find(partition, asked.timestamp, request) }
+    const found = find(partition, asked.timestamp, request)
+    // Answers have a leader epoch since version 4 (KIP-320), and the field cannot be left out silently.
+    return { errorCode: 0, ...found, leaderEpoch: apiVersion < 4 ? -1 : found.leaderEpoch }
   } catch (error) {
     if (!(error instanceof KafkaError)) throw error
     return { errorCode: ERROR_CODES[error.error], ...NOTHING }
