@@ -15,7 +15,7 @@ import {
 } from '../../src/records/batch-header.ts'
 import { eachRecord, type RecordData, readRecords, recordCursor } from '../../src/records/batch-reader.ts'
 import { codecName } from '../../src/records/compression.ts'
-import { controlType, readEndTransactionMarker } from '../../src/records/control.ts'
+import { buildEndTransactionMarker, controlType, readEndTransactionMarker } from '../../src/records/control.ts'
 import { RecordsError } from '../../src/records/records-error.ts'
 import { loadGolden } from './load.ts'
 
@@ -319,5 +319,13 @@ describe('the builder', () => {
 
   it.each(uncompressed.filter(({ name }) => !notPlain.includes(name)))('builds $name byte for byte', ({ bytes }) => {
     expect(hex(rebuild(bytes))).toBe(hex(bytes))
+  })
+
+  it.each(['v2-control-commit', 'v2-control-abort'])('ends a transaction as Kafka does: %s', wanted => {
+    const { bytes } = lines.find(({ name }) => name === wanted)!
+    const [{ key, value, timestamp }] = readRecords(bytes, 0, platform)
+    const marker = readEndTransactionMarker(key, value)!
+    expect(marker.type).toBe(wanted === 'v2-control-commit' ? 'COMMIT' : 'ABORT')
+    expect(hex(buildEndTransactionMarker({ ...readBatchHeader(bytes), ...marker, timestamp }))).toBe(hex(bytes))
   })
 })
