@@ -15,7 +15,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { median, percentile, printTable } from './support/numbers.mjs'
-import { CLEAN_ENV, COMMAND, residentMegabytes } from './support/processes.mjs'
+import { CLEAN_ENV, COMMAND, cpuSeconds, residentMegabytes } from './support/processes.mjs'
 import { apiVersions } from './support/wire.mjs'
 
 const { values: options } = parseArgs({
@@ -32,7 +32,7 @@ const rows = [
   await measure('startBroker() in a warm process', warmStart()),
 ]
 if (options.kafka) rows.push(await measure('Apache Kafka (formats its directory first)', kafka, 3))
-console.log(`Node ${process.version}, milliseconds from start to the first answer, medians\n`)
+console.log(`Node ${process.version}, milliseconds from start to the first answer: medians, CPU on average\n`)
 printTable(rows)
 
 async function measure(what, start, times = runs) {
@@ -47,6 +47,7 @@ async function measure(what, start, times = runs) {
       kept.map(each => each.ms),
       0,
     ),
+    'CPU ms': kept.reduce((sum, each) => sum + each.cpu, 0) / kept.length,
     'resident MB': median(kept.map(each => each.megabytes)),
     runs: times,
   }
@@ -55,7 +56,7 @@ async function measure(what, start, times = runs) {
 async function bareNode() {
   const began = performance.now()
   await once(spawn(process.execPath, ['-e', '0'], { env: CLEAN_ENV }), 'exit')
-  return { ms: performance.now() - began, megabytes: Number.NaN }
+  return { ms: performance.now() - began, cpu: Number.NaN, megabytes: Number.NaN }
 }
 
 async function spawned(args, port) {
@@ -63,11 +64,12 @@ async function spawned(args, port) {
   const child = spawn(process.execPath, args, { stdio: 'ignore', env: CLEAN_ENV })
   await answered(port)
   const ms = performance.now() - began
+  const cpu = cpuSeconds(child.pid) * 1000
   await sleep(300)
   const megabytes = residentMegabytes(child.pid)
   child.kill('SIGTERM')
   await once(child, 'exit')
-  return { ms, megabytes }
+  return { ms, cpu, megabytes }
 }
 
 function warmStart() {
@@ -75,12 +77,14 @@ function warmStart() {
   return async () => {
     const { startBroker } = await loading
     const before = residentMegabytes(process.pid)
+    const usage = process.cpuUsage()
     const began = performance.now()
     const broker = await startBroker()
     const ms = performance.now() - began
+    const { user, system } = process.cpuUsage(usage)
     const megabytes = residentMegabytes(process.pid) - before
     await broker.close()
-    return { ms, megabytes }
+    return { ms, cpu: (user + system) / 1000, megabytes }
   }
 }
 
@@ -92,10 +96,11 @@ async function kafka(port) {
   await answered(port, 120_000)
   const ms = performance.now() - began
   await sleep(2000)
-  const megabytes = residentMegabytes(Number(readFileSync(join(directory, 'pid'), 'utf8')))
+  const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'))
+  const [cpu, megabytes] = [cpuSeconds(pid) * 1000, residentMegabytes(pid)]
   execFileSync(script, ['stop', '--dir', directory], { stdio: 'ignore' })
   rmSync(directory, { recursive: true, force: true })
-  return { ms, megabytes }
+  return { ms, cpu, megabytes }
 }
 
 /** Tries every millisecond until ApiVersions is answered. */

@@ -4,8 +4,8 @@
  *   node scripts/build.mjs            everything
  *   node scripts/build.mjs --quick    no types, and nothing at all when no source is newer than the last build
  *
- * All entries are one build with shared chunks: a few big files start fast, and no class exists twice. Files are replaced one
- * by one and only when they change, so that a broker that starts meanwhile finds them whole.
+ * A few big files start faster than hundreds of small ones. Files are replaced one by one and only when they change, so that
+ * a broker that starts meanwhile finds them whole.
  */
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -42,45 +42,57 @@ async function stale() {
   }
 }
 
-/** The entries: whatever package.json exports, the command, and the worker thread. */
-async function entries() {
-  const { exports, bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  const found = { [entryName(bin.ottla)]: './src/cli/main.ts', 'node/worker': './src/node/worker.ts' }
+/** What package.json exports: one build with shared chunks, so that no class exists twice. */
+async function library() {
+  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const entryPoints = {}
   for (const [subpath, target] of Object.entries(exports)) {
-    const name = target.default && entryName(target.default)
+    const name = target.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1')
     if (name === undefined) continue
-    if (sources.includes(join(root, `src/${name}.ts`))) found[name] = `./src/${name}.ts`
+    if (sources.includes(join(root, `src/${name}.ts`))) entryPoints[name] = `./src/${name}.ts`
     else console.warn(`build: ${subpath} is left out, there is no src/${name}.ts`)
   }
-  return found
+  // Chunks lie beside the worker's entry, which is found relative to the code that starts it.
+  return { entryPoints, splitting: true, chunkNames: 'node/[name]-[hash]', packages: 'external' }
 }
 
-function entryName(path) {
-  return path.replace(/^(\.\/)?dist\//, '').replace(/\.js$/, '')
+/** What runs by itself, each in one file: a process and a thread share no classes with anybody. */
+async function programs() {
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const packages = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
+  return [
+    { entryPoints: { 'node/worker': './src/node/worker.ts' }, packages: 'external' },
+    {
+      entryPoints: { 'bin/ottla': './src/cli/main.ts' },
+      external: packages.filter(name => name !== 'commander'),
+      // The parser of the command line is CommonJS; loaded from its package, it alone would take 8 ms at the start.
+      banner: {
+        js: "import { createRequire as makeRequire } from 'node:module'\nconst require = makeRequire(import.meta.url)",
+      },
+    },
+  ]
 }
 
 async function bundle() {
   const { build } = await import('esbuild')
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: await entries(),
-    outdir: 'dist',
-    // Beside the worker's entry, which is found relative to the code that starts it.
-    chunkNames: 'node/[name]-[hash]',
-    bundle: true,
-    splitting: true,
-    write: false,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    sourcemap: true,
-    logLevel: 'warning',
-  })
   const paths = new Set()
-  for (const { path, contents } of outputFiles) {
-    paths.add(path)
-    await replace(path, contents)
+  for (const options of [await library(), ...(await programs())]) {
+    const { outputFiles } = await build({
+      absWorkingDir: root,
+      outdir: 'dist',
+      bundle: true,
+      write: false,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      sourcemap: true,
+      logLevel: 'warning',
+      ...options,
+    })
+    for (const { path, contents } of outputFiles) {
+      paths.add(path)
+      await replace(path, contents)
+    }
   }
   await chmod(join(dist, 'bin/ottla.js'), 0o755)
   return paths

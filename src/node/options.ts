@@ -2,7 +2,6 @@
  * The options of `startBroker`, and what becomes of them: checked, with defaults, and plain enough to be sent to a worker
  * thread. Everything that is wrong is found here, before anything was started.
  */
-import { isIPv6 } from 'node:net'
 import { BROKER_DEFINITIONS } from '../broker/configs/broker-config.ts'
 import type { ConfigDefinition } from '../broker/configs/config-definition.ts'
 import { TOPIC_DEFINITIONS } from '../broker/configs/topic-config.ts'
@@ -95,7 +94,7 @@ export function isWildcard(host: string): boolean {
 
 /** An address as text, with the brackets that IPv6 needs before a port. */
 export function formatAddress(host: string, port: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function defaultAddress(host: string): Address {

@@ -1,9 +1,11 @@
 /**
  * `startBroker`, the way in: checks the options, then starts a broker in this thread or in one of its own.
  */
+import { startLocalBroker } from './local-broker.ts'
 import { makeLog } from './log.ts'
 import { type BrokerOptions, checkOptions } from './options.ts'
 import type { RunningBroker } from './running-broker.ts'
+import { startWorkerBroker } from './worker-broker.ts'
 
 /**
  * Starts a broker that keeps everything in memory, and resolves when it accepts connections. Many can run side by side.
@@ -23,12 +25,9 @@ export async function startBroker(options: BrokerOptions = {}): Promise<RunningB
     // The log has it already, unless there is none: a mistake of ours is never swallowed.
     else if (options.log === false) process.emitWarning(error)
   }
-  // Whoever needs no worker thread does not load what it takes, and the other way round.
   if (options.worker) {
-    const { startWorkerBroker } = await import('./worker-broker.ts')
     const logLevel = options.log === false ? undefined : (options.logLevel ?? (options.log ? 'info' : 'warn'))
     return startWorkerBroker({ options: checked, logLevel }, log, onFatal)
   }
-  const { startLocalBroker } = await import('./local-broker.ts')
   return startLocalBroker(checked, log, onFatal)
 }
