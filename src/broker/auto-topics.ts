@@ -1,4 +1,5 @@
 import type { Broker } from './broker.ts'
+import { forward } from './forward.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 
 /**
@@ -18,7 +19,7 @@ export class AutoTopics {
     if (this.#underWay.has(name)) return
     this.#underWay.add(name)
     const request = { topics: [this.#definition(name)], timeoutMs: 30_000, validateOnly: false }
-    this.#broker.link.send('createTopics', { request, apiVersion: 7 }).whenSettled(response => {
+    forward('createTopics', request, { broker: this.#broker, apiVersion: 7 }).whenSettled(response => {
       this.#underWay.delete(name)
       const result = response.topics?.[0]
       if (result?.errorMessage) this.#broker.env.log('warn', `cannot create topic ${name}: ${result.errorMessage}`)

@@ -65,6 +65,7 @@ export class Broker implements MetadataListener {
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
   #brokerEpoch = -1
+  #metadataOffset = 0
   #retentionTimer: Timer | undefined
   #stopped = false
 
@@ -131,6 +132,11 @@ export class Broker implements MetadataListener {
     return connection
   }
 
+  /** The offset behind the last metadata record that reached this broker. */
+  get metadataOffset(): number {
+    return this.#metadataOffset
+  }
+
   get connectionCount(): number {
     return this.#connections.size
   }
@@ -150,6 +156,7 @@ export class Broker implements MetadataListener {
   metadata(update: MetadataUpdate): void {
     if (this.#stopped) return
     for (const record of update.records) this.#apply(record)
+    this.#metadataOffset = update.endOffset
   }
 
   #apply(record: AppliedRecord): void {

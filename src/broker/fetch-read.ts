@@ -1,6 +1,6 @@
 import type { fetch } from '../protocol/apis/fetch.ts'
 import type { Encodable } from '../protocol/dsl.ts'
-import { ERROR_CODES, KafkaError } from '../protocol/errors.ts'
+import { KafkaError } from '../protocol/errors.ts'
 import type { Later } from '../util/later.ts'
 import { ZERO_UUID } from '../util/uuid.ts'
 import type { Broker } from './broker.ts'
@@ -18,6 +18,8 @@ type PartitionDataIn = NonNullable<ResponseTopic['partitions']>[number]
 
 export interface FetchResult {
   readonly target: FetchTarget
+  /** The name of the topic; undefined when there was no such partition, whatever is waited for. */
+  readonly topic: string | undefined
   readonly data: PartitionData
   /** Bytes of records. */
   readonly bytes: number
@@ -32,11 +34,34 @@ export interface ReadOptions {
 
 /** Reads all targets in order, until `maxBytes` are used up. */
 export function readTargets(broker: Broker, targets: Iterable<FetchTarget>, options: ReadOptions): FetchResult[] {
+  return readAll(broker, targets, options, target => {
+    const topic = topicOf(broker, target)
+    return typeof topic === 'string' ? topic : refused(target, undefined, topic.error, [])
+  })
+}
+
+/** Reads again after a wait. What was not there before is not looked for again; what is gone since is told so. */
+export function readAgain(broker: Broker, results: readonly FetchResult[], options: ReadOptions): FetchResult[] {
+  const before = new Map(results.map(result => [result.target, result]))
+  return readAll(broker, before.keys(), options, target => {
+    const result = before.get(target) as FetchResult
+    return result.topic ?? result
+  })
+}
+
+function readAll(
+  broker: Broker,
+  targets: Iterable<FetchTarget>,
+  options: ReadOptions,
+  resolve: (target: FetchTarget) => string | FetchResult,
+): FetchResult[] {
   const results: FetchResult[] = []
   let left = options.maxBytes
   let minOneBatch = true
   for (const target of targets) {
-    const result = readTarget(broker, target, options.readCommitted, left, minOneBatch)
+    const topic = resolve(target)
+    const result =
+      typeof topic === 'string' ? readTarget(broker, topic, target, options.readCommitted, left, minOneBatch) : topic
     results.push(result)
     left = Math.max(0, left - result.bytes)
     if (result.bytes > 0) minOneBatch = false
@@ -46,39 +71,39 @@ export function readTargets(broker: Broker, targets: Iterable<FetchTarget>, opti
 
 function readTarget(
   broker: Broker,
+  topic: string,
   target: FetchTarget,
   readCommitted: boolean,
   left: number,
   minOneBatch: boolean,
 ): FetchResult {
-  const topic = topicOf(broker, target)
-  if (typeof topic !== 'string') return refused(target, topic.error, [])
   let partition: Partition | undefined
   try {
     partition = broker.replicas.leader(topic, target.partition)
-    if (target.topicId !== ZERO_UUID && partition.topicId !== target.topicId)
+    if (target.topicId !== ZERO_UUID && partition.topicId !== target.topicId) {
       throw new KafkaError('INCONSISTENT_TOPIC_ID')
+    }
     partition.checkLeaderEpoch(target.currentLeaderEpoch)
     return readPartition(partition, target, readCommitted, Math.min(left, target.maxBytes), minOneBatch)
   } catch (error) {
     if (!(error instanceof KafkaError)) throw error
-    return refused(target, error, null, partition)
+    return refused(target, topic, error, null)
   }
 }
 
 /** The name of the topic, or why nothing can be read of it whatever is waited for. */
 function topicOf(broker: Broker, target: FetchTarget): string | { error: KafkaError } {
   const { image } = broker
-  const resolved =
-    target.topic || (target as Partial<CachedTarget>).resolvedTopic || image.topicsById.get(target.topicId)?.name
+  const cached = target as Partial<CachedTarget>
+  const resolved = target.topic || cached.resolvedTopic || image.topicsById.get(target.topicId)?.name
   if (resolved === undefined) return { error: new KafkaError('UNKNOWN_TOPIC_ID') }
-  if ('resolvedTopic' in target) (target as CachedTarget).resolvedTopic = resolved
-  if (image.partition(resolved, target.partition) === undefined)
-    return { error: new KafkaError('UNKNOWN_TOPIC_OR_PARTITION') }
-  return resolved
+  if ('resolvedTopic' in cached) cached.resolvedTopic = resolved
+  const known = image.partition(resolved, target.partition) !== undefined
+  return known ? resolved : { error: new KafkaError('UNKNOWN_TOPIC_OR_PARTITION') }
 }
 
-function refused(target: FetchTarget, error: KafkaError, aborted: [] | null, partition?: Partition): FetchResult {
+/** @param aborted what Kafka tells there: an empty list for what is not known, null for what could not be read */
+function refused(target: FetchTarget, topic: string | undefined, error: KafkaError, aborted: [] | null): FetchResult {
   const data = {
     partitionIndex: target.partition,
     errorCode: error.code,
@@ -87,8 +112,7 @@ function refused(target: FetchTarget, error: KafkaError, aborted: [] | null, par
     logStartOffset: -1,
     abortedTransactions: aborted,
   }
-  // A partition that is known but could not be read ends the wait; one that is not there does not.
-  return { target, data, bytes: 0, partition: aborted === null ? (partition ?? undefined) : undefined }
+  return { target, topic, data, bytes: 0, partition: undefined }
 }
 
 function readPartition(
@@ -98,7 +122,7 @@ function readPartition(
   maxBytes: number,
   minOneBatch: boolean,
 ): FetchResult {
-  const { log } = partition
+  const { log, topic } = partition
   const data: PartitionData = {
     partitionIndex: target.partition,
     errorCode: 0,
@@ -110,7 +134,7 @@ function readPartition(
   const divergingEpoch = divergence(partition, target)
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
-    return { target, data, bytes: 0, partition }
+    return { target, topic, data, bytes: 0, partition }
   }
   const read = log.read(target.fetchOffset, {
     maxBytes,
@@ -119,7 +143,7 @@ function readPartition(
   })
   data.records = read.parts
   if (readCommitted) data.abortedTransactions = read.abortedTransactions
-  return { target, data, bytes: read.sizeInBytes, partition }
+  return { target, topic, data, bytes: read.sizeInBytes, partition }
 }
 
 /** Where the log of the client and ours part, when it says in which epoch it fetched last (KIP-595). */
@@ -140,7 +164,7 @@ export function waitForBytes(
   results: FetchResult[],
   options: { minBytes: number; maxWaitMs: number; readCommitted: boolean },
 ): Later<true> | undefined {
-  const readable = results.filter(result => !isUnknown(result))
+  const readable = results.filter(({ topic }) => topic !== undefined)
   const bytes = results.reduce((sum, result) => sum + result.bytes, 0)
   if (options.maxWaitMs <= 0 || readable.length === 0 || bytes >= options.minBytes) return undefined
   if (readable.some(({ data }) => data.errorCode !== 0 || data.divergingEpoch !== undefined)) return undefined
@@ -151,13 +175,6 @@ export function waitForBytes(
     () => enough(readable, options) || undefined,
     () => true,
   )
-}
-
-/** True for what was refused before anything could be read. */
-function isUnknown({ data, partition }: FetchResult): boolean {
-  const { errorCode } = data
-  const unknown = errorCode === ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION || errorCode === ERROR_CODES.UNKNOWN_TOPIC_ID
-  return unknown && partition === undefined
 }
 
 /** Cheap: counts bytes by positions, reads nothing. */

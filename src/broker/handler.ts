@@ -32,6 +32,8 @@ export interface Handler {
   readonly api: Api
   /** The lowest version that ApiVersions tells; below the lowest one served only for Produce. */
   readonly advertisedMin: number
+  /** False for what is answered though ApiVersions does not tell it (telemetry without a receiver). */
+  readonly listed: boolean
   /** How this API differs from Kafka's, a sentence each; rendered into docs/differences.md. */
   readonly differs: readonly string[]
   handle(request: unknown, context: RequestContext): Reply<unknown>
@@ -41,6 +43,7 @@ export interface Handler {
 
 interface HandlerOptions<Request extends Fields, Response extends Fields> {
   advertisedMin?: number
+  listed?: boolean
   differs?: readonly string[]
   refuse?(request: Decoded<Struct<Request>>, error: KafkaError, context: RequestContext): Encodable<Struct<Response>>
 }
@@ -54,6 +57,7 @@ export function handler<Request extends Fields, Response extends Fields>(
   return {
     api: api as unknown as Api,
     advertisedMin: options.advertisedMin ?? api.versions[0],
+    listed: options.listed ?? true,
     differs: options.differs ?? [],
     handle: handle as Handler['handle'],
     refuse: (options.refuse as Handler['refuse'] | undefined) ?? (() => undefined),

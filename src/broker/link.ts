@@ -1,6 +1,11 @@
+import type { alterClientQuotas } from '../protocol/apis/alter-client-quotas.ts'
+import type { alterConfigs } from '../protocol/apis/alter-configs.ts'
+import type { createPartitions } from '../protocol/apis/create-partitions.ts'
 import type { createTopics } from '../protocol/apis/create-topics.ts'
 import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
-import type { Decoded, Encodable } from '../protocol/dsl.ts'
+import type { incrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import type { updateFeatures } from '../protocol/apis/update-features.ts'
+import type { Api, Decoded, Encodable, Fields, Struct } from '../protocol/dsl.ts'
 import type { ErrorName } from '../protocol/errors.ts'
 import type { Later } from '../util/later.ts'
 import type { AppliedRecord } from './metadata/records.ts'
@@ -14,24 +19,27 @@ export interface ControllerMessages {
     request: { brokerId: number; host: string; port: number; rack: string | null }
     reply: { brokerEpoch: number }
   }
-  createTopics: {
-    request: CreateTopicsMessage
-    reply: Encodable<typeof createTopics.response>
-  }
-  deleteTopics: {
-    request: { request: Decoded<typeof deleteTopics.request>; apiVersion: number }
-    reply: Encodable<typeof deleteTopics.response>
-  }
+  createTopics: Forwarded<typeof createTopics>
+  deleteTopics: Forwarded<typeof deleteTopics>
+  createPartitions: Forwarded<typeof createPartitions>
+  alterConfigs: Forwarded<typeof alterConfigs>
+  incrementalAlterConfigs: Forwarded<typeof incrementalAlterConfigs>
+  alterClientQuotas: Forwarded<typeof alterClientQuotas>
+  updateFeatures: Forwarded<typeof updateFeatures>
   allocateProducerIds: {
     request: { brokerId: number; brokerEpoch: number }
     reply: { error: ErrorName; start: number; length: number }
   }
 }
 
-export interface CreateTopicsMessage {
-  request: Decoded<typeof createTopics.request>
-  apiVersion: number
-}
+/** A request of a client, passed on as it was decoded. */
+type Forwarded<A> =
+  A extends Api<infer Request extends Fields, infer Response extends Fields>
+    ? {
+        request: { request: Decoded<Struct<Request>>; apiVersion: number; brokerId: number }
+        reply: Encodable<Struct<Response>>
+      }
+    : never
 
 export type ControllerMessageKind = keyof ControllerMessages
 

@@ -1,7 +1,7 @@
 import { Log } from '../log/log.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Storage, StorageUsage } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
 import { logConfigOf } from './configs/log-config.ts'
@@ -123,6 +123,11 @@ export class Replicas {
       if (topic !== undefined && partition.topic !== topic) continue
       partition.openedLog?.updateConfig(logConfigOf(this.topicConfig(partition.topic), this.#config))
     }
+  }
+
+  /** Where the logs are kept, and how much room there is. */
+  storageUsage(): StorageUsage {
+    return this.#storage.usage()
   }
 
   /** Drops what retention no longer keeps. */

@@ -1,5 +1,6 @@
 import { Broker } from '../broker/broker.ts'
 import { BrokerConfig } from '../broker/configs/broker-config.ts'
+import { forward } from '../broker/forward.ts'
 import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
 import type { ControllerMessageKind, ControllerMessages, Link } from '../broker/link.ts'
 import { ERROR_CODES, errorName, KafkaError } from '../protocol/errors.ts'
@@ -101,7 +102,7 @@ export class Cluster {
       validateOnly: false,
     }
     const [broker] = this.brokers
-    return broker.link.send('createTopics', { request, apiVersion: 7 }).map(({ topics: results = [] }) => {
+    return forward('createTopics', request, { broker, apiVersion: 7 }).map(({ topics: results = [] }) => {
       for (const { name, errorCode = 0, errorMessage } of results) {
         if (errorCode === 0 || errorCode === ERROR_CODES.TOPIC_ALREADY_EXISTS) continue
         const error = errorName(errorCode)

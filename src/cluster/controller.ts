@@ -12,9 +12,13 @@ import type { CoordinatorLog, CoordinatorRecord } from '../coordinator/ports.ts'
 import { CoordinatorRuntime, type Machine } from '../coordinator/runtime.ts'
 import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
+import { alterClientQuotasDecision } from './decisions/alter-client-quotas.ts'
+import { alterConfigsDecision, incrementalAlterConfigsDecision } from './decisions/alter-configs.ts'
+import { createPartitionsDecision } from './decisions/create-partitions.ts'
 import { createTopicsDecision } from './decisions/create-topics.ts'
 import { deleteTopicsDecision } from './decisions/delete-topics.ts'
 import { allocateProducerIds, registerBroker } from './decisions/registration.ts'
+import { updateFeaturesDecision } from './decisions/update-features.ts'
 
 /**
  * The controller: decides what the cluster is, writes that down, and tells every broker once it is committed. It is a state
@@ -42,6 +46,11 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   registerBroker,
   createTopics: createTopicsDecision,
   deleteTopics: deleteTopicsDecision,
+  createPartitions: createPartitionsDecision,
+  alterConfigs: alterConfigsDecision,
+  incrementalAlterConfigs: incrementalAlterConfigsDecision,
+  alterClientQuotas: alterClientQuotasDecision,
+  updateFeatures: updateFeaturesDecision,
   allocateProducerIds,
 }
 

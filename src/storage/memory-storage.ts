@@ -9,7 +9,7 @@ import { totalLength } from '../util/byte-writer.ts'
 import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
 import { MemoryFile, type MemoryMeter } from './memory-file.ts'
-import { type Storage, StorageError, type StorageFailure, type StorageFile } from './storage.ts'
+import { type Storage, StorageError, type StorageFailure, type StorageFile, type StorageUsage } from './storage.ts'
 
 type MemoryNode = MemoryFile | Directory
 type Directory = Map<string, MemoryNode>
@@ -107,6 +107,11 @@ export class MemoryStorage implements Storage {
     if (this.#locked) return this.#failed('LOCKED', 'the storage is in use')
     this.#locked = true
     return this.#done()
+  }
+
+  usage(): StorageUsage {
+    const totalBytes = Math.min(this.#meter.max, Number.MAX_SAFE_INTEGER)
+    return { path: '/memory', totalBytes, usableBytes: totalBytes - this.#meter.used }
   }
 
   close(): Later<StorageFailure | undefined> {

@@ -18,7 +18,16 @@ export interface Storage {
   replace(path: string, bytes: Uint8Array): Later<StorageFailure | undefined>
   /** Takes the storage for this process alone; settles with a failure when somebody has it. */
   lock(): Later<StorageFailure | undefined>
+  /** Where it is and how much room there is. */
+  usage(): StorageUsage
   close(): Later<StorageFailure | undefined>
+}
+
+export interface StorageUsage {
+  /** A name for people: the directory, or `/memory`. */
+  readonly path: string
+  readonly totalBytes: number
+  readonly usableBytes: number
 }
 
 export interface StorageFile {

@@ -25,11 +25,13 @@ export const apiVersionsHandler = handler(
       }
     }
     return {
-      apiKeys: [...broker.handlers.values()].map(({ api, advertisedMin }) => ({
-        apiKey: api.key,
-        minVersion: advertisedMin,
-        maxVersion: api.versions[1],
-      })),
+      apiKeys: [...broker.handlers.values()]
+        .filter(({ listed }) => listed)
+        .map(({ api, advertisedMin }) => ({
+          apiKey: api.key,
+          minVersion: advertisedMin,
+          maxVersion: api.versions[1],
+        })),
       finalizedFeaturesEpoch: 0,
     }
   },

@@ -1,7 +1,8 @@
 import { createTopics } from '../../protocol/apis/create-topics.ts'
+import { forward } from '../forward.ts'
 import { handler } from '../handler.ts'
 
 /** Makes topics. The controller decides (\`cluster/\`); the answer waits until this broker, too, knows them. */
-export const createTopicsHandler = handler(createTopics, (request, { broker, apiVersion }) =>
-  broker.link.send('createTopics', { request, apiVersion }),
+export const createTopicsHandler = handler(createTopics, (request, context) =>
+  forward('createTopics', request, context),
 )

@@ -2,7 +2,7 @@ import { fetch } from '../../protocol/apis/fetch.ts'
 import type { Decoded, Encodable } from '../../protocol/dsl.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import type { Broker } from '../broker.ts'
-import { type FetchResult, readTargets, waitForBytes } from '../fetch-read.ts'
+import { type FetchResult, readAgain, readTargets, waitForBytes } from '../fetch-read.ts'
 import type { CachedTarget, FetchSession, FetchTarget } from '../fetch-sessions.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { leaderHint } from './leader-hint.ts'
@@ -29,7 +29,7 @@ export const fetchHandler = handler(
     const results = readTargets(broker, plan.targets, options)
     const wait = waitForBytes(broker, results, { ...options, minBytes: request.minBytes, maxWaitMs: request.maxWaitMs })
     if (wait === undefined) return respond(plan, results, context)
-    return wait.map(() => respond(plan, readTargets(broker, plan.targets, options), context))
+    return wait.map(() => respond(plan, readAgain(broker, results, options), context))
   },
   {
     differs: ['Followers do not fetch over the listener of clients; a replica id is read and ignored.'],

@@ -1,23 +1,40 @@
 import type { Handler } from '../handler.ts'
+import { alterClientQuotasHandler } from './alter-client-quotas.ts'
+import { alterConfigsHandler } from './alter-configs.ts'
 import { apiVersionsHandler } from './api-versions.ts'
+import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
+import { deleteGroupsHandler } from './delete-groups.ts'
+import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
+import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
 import { describeGroupsHandler } from './describe-groups.ts'
+import { describeLogDirsHandler } from './describe-log-dirs.ts'
+import { describeProducersHandler } from './describe-producers.ts'
+import { describeQuorumHandler } from './describe-quorum.ts'
+import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { fetchHandler } from './fetch.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
+import { getTelemetrySubscriptionsHandler } from './get-telemetry-subscriptions.ts'
 import { heartbeatHandler } from './heartbeat.ts'
+import { incrementalAlterConfigsHandler } from './incremental-alter-configs.ts'
 import { initProducerIdHandler } from './init-producer-id.ts'
 import { joinGroupHandler } from './join-group.ts'
 import { leaveGroupHandler } from './leave-group.ts'
+import { listConfigResourcesHandler } from './list-config-resources.ts'
 import { listGroupsHandler } from './list-groups.ts'
 import { listOffsetsHandler } from './list-offsets.ts'
 import { metadataHandler } from './metadata.ts'
 import { offsetCommitHandler } from './offset-commit.ts'
+import { offsetDeleteHandler } from './offset-delete.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
+import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
+import { pushTelemetryHandler } from './push-telemetry.ts'
 import { syncGroupHandler } from './sync-group.ts'
+import { updateFeaturesHandler } from './update-features.ts'
 
 /** Every API that is served, by key: the only registration. What is not here is not advertised. */
 export const HANDLERS: readonly Handler[] = [
@@ -37,7 +54,24 @@ export const HANDLERS: readonly Handler[] = [
   apiVersionsHandler,
   createTopicsHandler,
   deleteTopicsHandler,
+  deleteRecordsHandler,
   initProducerIdHandler,
+  offsetForLeaderEpochHandler,
   describeConfigsHandler,
+  alterConfigsHandler,
+  describeLogDirsHandler,
+  createPartitionsHandler,
+  deleteGroupsHandler,
+  incrementalAlterConfigsHandler,
+  offsetDeleteHandler,
+  describeClientQuotasHandler,
+  alterClientQuotasHandler,
+  describeQuorumHandler,
+  updateFeaturesHandler,
   describeClusterHandler,
+  describeProducersHandler,
+  getTelemetrySubscriptionsHandler,
+  pushTelemetryHandler,
+  listConfigResourcesHandler,
+  describeTopicPartitionsHandler,
 ]

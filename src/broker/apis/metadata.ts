@@ -84,7 +84,7 @@ function describeTopic(topic: TopicImage) {
   }
 }
 
-function describePartition(partition: PartitionImage) {
+export function describePartition(partition: PartitionImage) {
   const { partitionId, leader, leaderEpoch, replicas, isr } = partition
   return {
     errorCode: leader < 0 ? ERROR_CODES.LEADER_NOT_AVAILABLE : 0,

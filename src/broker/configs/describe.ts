@@ -20,7 +20,7 @@ export interface DescribeOptions {
   readonly includeSynonyms: boolean
 }
 
-const GROUP_DEFINITIONS = defineConfigs(GROUP_CONFIGS)
+export const GROUP_DEFINITIONS = defineConfigs(GROUP_CONFIGS)
 const GROUP_SOURCE = 8
 
 export function describeTopicConfigs(config: TopicConfig, options: DescribeOptions): DescribedConfig[] {

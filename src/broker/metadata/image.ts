@@ -1,4 +1,5 @@
 import type { TopicOverrides } from '../configs/topic-config.ts'
+import { Quotas } from './quotas.ts'
 import type { AppliedRecord } from './records.ts'
 
 /**
@@ -42,11 +43,18 @@ export class MetadataImage {
   readonly topicsByName = new Map<string, TopicImage>()
   readonly topicsById = new Map<string, TopicImage>()
   readonly #configs = new Map<string, Map<string, string>>()
+  readonly quotas = new Quotas()
   nextProducerId = 0
 
   /** The values that were set for a resource; an empty map when there are none. */
   configsOf(resourceType: number, resourceName: string): ReadonlyMap<string, string> {
     return this.#configs.get(`${resourceType}/${resourceName}`) ?? NO_OVERRIDES
+  }
+
+  /** The names of the resources of a type for which anything is set. */
+  configuredResources(resourceType: number): string[] {
+    const prefix = `${resourceType}/`
+    return [...this.#configs.keys()].filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length))
   }
 
   partition(name: string, index: number): PartitionImage | undefined {
@@ -75,6 +83,9 @@ export class MetadataImage {
         return
       case 'config':
         this.#setConfig(record.resourceType, record.resourceName, record.name, record.value)
+        return
+      case 'clientQuota':
+        this.quotas.set(record.entity, record.key, record.remove ? null : record.value)
         return
       case 'producerIds':
         this.nextProducerId = record.nextProducerId

@@ -4,6 +4,7 @@ import {
   bool,
   type Decoded,
   type Encodable,
+  float64,
   int16,
   int32,
   int64,
@@ -85,12 +86,25 @@ const producerIds = message({
   body: struct({ brokerId: int32(), brokerEpoch: int64(), nextProducerId: int64() }),
 })
 
+const clientQuota = message({
+  name: 'ClientQuotaRecord',
+  versions: [0, 0],
+  flexible: 0,
+  body: struct({
+    entity: array(struct({ type: string(), name: string().nullable().default(null) })),
+    key: string(),
+    value: float64(),
+    remove: bool(),
+  }),
+})
+
 /** By their number on disk: KRaft's own. */
 const TYPES = {
   topic: { id: 2, schema: topic },
   partition: { id: 3, schema: partition },
   config: { id: 4, schema: config },
   removeTopic: { id: 9, schema: removeTopic },
+  clientQuota: { id: 14, schema: clientQuota },
   producerIds: { id: 15, schema: producerIds },
   registerBroker: { id: 27, schema: registerBroker },
 } as const

@@ -7,7 +7,7 @@ import { checkTopicName, collisionKey } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import { randomUuid } from '../../util/uuid.ts'
 import type { DecisionContext } from '../controller.ts'
-import { placePartitions } from './placement.ts'
+import { checkReplicas, placePartitions } from './placement.ts'
 
 /** Makes topics, each for itself (`ReplicationControlManager.createTopics`). */
 
@@ -189,23 +189,4 @@ function checkAssignments(topic: Topic, { image }: DecisionContext): number[][] 
     replicas[partitionIndex] = brokerIds
   }
   return replicas
-}
-
-/** What is wrong with the replicas of one partition, or undefined. */
-export function checkReplicas(
-  replicas: readonly number[],
-  expected: number,
-  exists: (id: number) => boolean,
-): string | undefined {
-  if (replicas.length === 0) return 'The manual partition assignment includes an empty replica list.'
-  const unknown = replicas.find(id => !exists(id))
-  if (unknown !== undefined) {
-    return `The manual partition assignment includes broker ${unknown}, but no such broker is registered.`
-  }
-  if (new Set(replicas).size < replicas.length)
-    return 'The manual partition assignment includes a broker more than once.'
-  if (replicas.length !== expected) {
-    return `The manual partition assignment includes a partition with ${replicas.length} replica(s), but another has ${expected}.`
-  }
-  return undefined
 }

@@ -1,0 +1,12 @@
+import { alterClientQuotas } from '../../protocol/apis/alter-client-quotas.ts'
+import { forward } from '../forward.ts'
+import { handler } from '../handler.ts'
+
+/** Sets and removes quotas (KIP-546). The controller decides (`cluster/`). */
+export const alterClientQuotasHandler = handler(
+  alterClientQuotas,
+  (request, context) => forward('alterClientQuotas', request, context),
+  {
+    differs: ['Quotas are kept and described, and not enforced yet.'],
+  },
+)

@@ -1,0 +1,28 @@
+import { describeProducers } from '../../protocol/apis/describe-producers.ts'
+import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
+import { handler, type RequestContext } from '../handler.ts'
+
+/** The producers that partitions know (KIP-664). */
+export const describeProducersHandler = handler(describeProducers, (request, context) => ({
+  topics: request.topics.map(({ name, partitionIndexes }) => ({
+    name,
+    partitions: partitionIndexes.map(partitionIndex => ({
+      partitionIndex,
+      ...describe(name, partitionIndex, context),
+    })),
+  })),
+}))
+
+function describe(topic: string, index: number, { broker }: RequestContext) {
+  if (!broker.image.topicsByName.has(topic)) {
+    const errorMessage = 'This server does not host this topic-partition.'
+    return { errorCode: ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION, errorMessage }
+  }
+  try {
+    const { log } = broker.replicas.leader(topic, index)
+    return { errorCode: 0, activeProducers: log.producers() }
+  } catch (error) {
+    if (!(error instanceof KafkaError)) throw error
+    return { errorCode: error.code }
+  }
+}

@@ -1,0 +1,86 @@
+import type { ControllerMessages } from '../../broker/link.ts'
+import type { TopicImage } from '../../broker/metadata/image.ts'
+import type { MetadataRecord } from '../../broker/metadata/records.ts'
+import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
+import type { DecisionContext } from '../controller.ts'
+import { checkReplicas, placePartitions } from './placement.ts'
+
+/** Adds partitions to topics, each topic for itself (`ReplicationControlManager.createPartitions`). */
+
+type Message = ControllerMessages['createPartitions']['request']
+type Reply = ControllerMessages['createPartitions']['reply']
+type Topic = Message['request']['topics'][number]
+
+export function createPartitionsDecision({ request }: Message, context: DecisionContext): Reply {
+  const names = request.topics.map(({ name }) => name)
+  const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at))
+  const results = [...twice].map(name => ({
+    name,
+    errorCode: ERROR_CODES.INVALID_REQUEST as number,
+    errorMessage: 'Duplicate topic name.' as string | null,
+  }))
+  for (const topic of request.topics) {
+    if (twice.has(topic.name)) continue
+    try {
+      const records = grow(topic, context)
+      if (!request.validateOnly) context.append(...records)
+      results.push({ name: topic.name, errorCode: 0, errorMessage: null })
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error
+      results.push({ name: topic.name, errorCode: error.code, errorMessage: error.message })
+    }
+  }
+  return { results }
+}
+
+function grow({ name, count, assignments }: Topic, context: DecisionContext): MetadataRecord[] {
+  const topic = context.image.topicsByName.get(name)
+  if (topic === undefined) {
+    throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', 'This server does not host this topic-partition.')
+  }
+  const present = topic.partitions.length
+  if (count === present) throw new KafkaError('INVALID_PARTITIONS', `Topic already has ${present} partition(s).`)
+  if (count < present) {
+    const message = `The topic ${name} currently has ${present} partition(s); ${count} would not be an increase.`
+    throw new KafkaError('INVALID_PARTITIONS', message)
+  }
+  const replicas = assignments === null ? place(topic, count, context) : checked(topic, count, assignments, context)
+  return replicas.map((nodes, index) => ({
+    type: 'partition',
+    topicId: topic.topicId,
+    partitionId: present + index,
+    replicas: nodes,
+    isr: nodes,
+    leader: nodes[0],
+    leaderEpoch: 0,
+    partitionEpoch: 0,
+  }))
+}
+
+function place({ partitions }: TopicImage, count: number, { image }: DecisionContext): number[][] {
+  const brokers = [...image.brokers.values()].filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId)
+  return placePartitions({
+    brokers,
+    count: count - partitions.length,
+    replicationFactor: partitions[0].replicas.length,
+    start: partitions.length % brokers.length,
+  })
+}
+
+function checked(
+  { partitions }: TopicImage,
+  count: number,
+  assignments: readonly { brokerIds: number[] }[],
+  { image }: DecisionContext,
+): number[][] {
+  const added = count - partitions.length
+  if (assignments.length !== added) {
+    const message = `Attempted to add ${added} additional partition(s), but only ${assignments.length} assignment(s) were specified.`
+    throw new KafkaError('INVALID_REPLICA_ASSIGNMENT', message)
+  }
+  for (const { brokerIds } of assignments) {
+    const problem = checkReplicas(brokerIds, partitions[0].replicas.length, id => image.brokers.has(id))
+    if (problem !== undefined) throw new KafkaError('INVALID_REPLICA_ASSIGNMENT', problem)
+  }
+  return assignments.map(({ brokerIds }) => brokerIds)
+}
