@@ -119,7 +119,7 @@ class ConnectionRecorder {
     const reader = new ByteReader(frame)
     readResponseHeader(api, version, reader)
     const body = readStruct(api.response, version, isFlexible(api, version), reader)
-    record.errorCodes.push(...new Set(errorCodes(body).map(errorName)))
+    record.errorCodes = errorCodes(body).map(errorName)
   }
 }
 

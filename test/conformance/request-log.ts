@@ -17,9 +17,9 @@ export interface RequestRecord {
   /** A number per accepted connection. */
   connection: number
   /** The names of all error codes in the answer other than NONE. */
-  errorCodes: string[]
+  errorCodes: readonly string[]
   /** Produce only: the codec of each batch. */
-  codecs?: string[]
+  codecs?: readonly string[]
 }
 
 /** What a process of a client is there for; it decides how many connections it may open. */
