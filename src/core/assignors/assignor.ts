@@ -51,6 +51,11 @@ export function compareTopicPartitions(a: TopicPartition, b: TopicPartition): nu
   return compareStrings(a.topic, b.topic) || a.partition - b.partition
 }
 
+/** A partition as one string; unique, because the number after the last colon is the partition. */
+export function keyOf({ topic, partition }: TopicPartition): string {
+  return `${topic}:${partition}`
+}
+
 /** Static members first, by group instance id; then the dynamic ones by member id. */
 export function inStaticOrder(members: readonly AssignorMember[]): AssignorMember[] {
   return [...members].sort((a, b) => {

@@ -2,37 +2,25 @@
 // contradict each other after a member was away. Claims on partitions that no longer exist are dropped here (Kafka keeps them
 // and then fails, or hands them out: see the golden lines marked `failure` and `violates`). Follows AbstractStickyAssignor.
 
-import { type AssignorMember, compareStrings } from './assignor.ts'
+import { type AssignorMember, compareStrings, keyOf, type TopicPartition } from './assignor.ts'
 
-/** All assignable partitions, numbered; the assignors work on these numbers. */
+/** The assignable partitions, numbered: the sticky algorithms work on these numbers. */
 export class PartitionTable {
-  readonly topics: readonly string[]
-  readonly topicOf: string[] = []
-  readonly numberOf: number[] = []
-  readonly #first = new Map<string, number>()
-  readonly #counts: ReadonlyMap<string, number>
+  readonly partitions: readonly TopicPartition[]
+  readonly #indexes: ReadonlyMap<string, number>
 
   /** Numbers the partitions topic by topic, in the order given. */
   constructor(topics: readonly string[], counts: ReadonlyMap<string, number>) {
-    this.topics = topics
-    this.#counts = counts
-    for (const topic of topics) {
-      this.#first.set(topic, this.topicOf.length)
-      for (let partition = 0; partition < counts.get(topic)!; partition++) {
-        this.topicOf.push(topic)
-        this.numberOf.push(partition)
-      }
-    }
+    this.partitions = topics.flatMap(topic =>
+      Array.from({ length: counts.get(topic)! }, (_, partition) => ({ topic, partition })),
+    )
+    this.#indexes = new Map(this.partitions.map((partition, index) => [keyOf(partition), index]))
   }
 
-  get size(): number {
-    return this.topicOf.length
-  }
-
-  /** The index of a partition, −1 if there is no such partition. */
-  indexOf(topic: string, partition: number): number {
-    const first = this.#first.get(topic)
-    return first === undefined || !(partition >= 0 && partition < this.#counts.get(topic)!) ? -1 : first + partition
+  /** The numbers of those partitions that exist, each once. */
+  indexesOf(partitions: readonly TopicPartition[]): number[] {
+    const indexes = partitions.flatMap(partition => this.#indexes.get(keyOf(partition)) ?? [])
+    return [...new Set(indexes)]
   }
 }
 
@@ -55,49 +43,38 @@ export type SettleBy = 'newestGeneration' | 'lastMember'
 
 /** `members` are sorted by id. */
 export function settleClaims(members: readonly AssignorMember[], table: PartitionTable, by: SettleBy): Claims {
-  const winners = new Map<number, Winner>()
-  for (const member of members) {
-    for (const index of claimsOf(member, table)) {
-      const rival = winners.get(index)
-      const rivalGeneration = by === 'newestGeneration' ? rival?.generation : NO_GENERATION
-      const generation = generationOf(member)
-      if (rival === undefined || generation > rivalGeneration!) winners.set(index, { member, generation })
-      else if (generation === rivalGeneration) winners.set(index, { member: undefined, generation })
+  const claims = members.flatMap(member => {
+    const { generation = NO_GENERATION, ownedPartitions = [] } = member
+    return table.indexesOf(ownedPartitions).map(index => ({ index, member, generation }))
+  })
+  const present = Math.max(NO_GENERATION, ...members.map(member => member.generation ?? NO_GENERATION))
+  const rightful = new Map<number, Claim | 'contested'>()
+  const newest = new Map<number, number>()
+  const previous = new Map<number, Claim>()
+  for (const claim of claims) {
+    const { index, generation } = claim
+    const rival = by === 'lastMember' && newest.has(index) ? NO_GENERATION : newest.get(index)
+    if (rival === undefined || generation >= rival) {
+      rightful.set(index, generation === rival ? 'contested' : claim)
+      newest.set(index, generation)
     }
+    const older = previous.get(index)
+    if (generation < present && (older === undefined || generation > older.generation)) previous.set(index, claim)
   }
-  const rightly = (member: AssignorMember) => (index: number) => winners.get(index)!.member === member
-  const owned = members.map(member => claimsOf(member, table).filter(rightly(member)))
   // Of too many partitions the first ones stay: by number, so that the loss is spread over the topics.
-  const { numberOf, topicOf } = table
-  const byNumber = (a: number, b: number) => numberOf[a] - numberOf[b] || compareStrings(topicOf[a], topicOf[b])
-  for (const list of owned) list.sort(byNumber)
-  return { owned, previousOwner: previousOwners(members, table) }
-}
-
-interface Winner {
-  /** Absent if nobody has a right to the partition. */
-  member: AssignorMember | undefined
-  generation: number
-}
-
-function previousOwners(members: readonly AssignorMember[], table: PartitionTable): Map<number, AssignorMember> {
-  const present = Math.max(NO_GENERATION, ...members.map(generationOf))
-  const previous = new Map<number, AssignorMember>()
-  for (const member of members.filter(candidate => generationOf(candidate) < present)) {
-    for (const index of claimsOf(member, table)) {
-      const other = previous.get(index)
-      if (other === undefined || generationOf(member) > generationOf(other)) previous.set(index, member)
-    }
+  const partition = (index: number) => table.partitions[index]
+  const byNumber = (a: number, b: number) =>
+    partition(a).partition - partition(b).partition || compareStrings(partition(a).topic, partition(b).topic)
+  const ownedBy = (member: AssignorMember) =>
+    claims.filter(claim => claim.member === member && rightful.get(claim.index) === claim).map(claim => claim.index)
+  return {
+    owned: members.map(member => ownedBy(member).sort(byNumber)),
+    previousOwner: new Map([...previous].map(([index, claim]) => [index, claim.member])),
   }
-  return previous
 }
 
-function generationOf(member: AssignorMember): number {
-  return member.generation ?? NO_GENERATION
-}
-
-/** The existing partitions a member says it owns, each once. */
-function claimsOf(member: AssignorMember, table: PartitionTable): number[] {
-  const indexes = (member.ownedPartitions ?? []).map(owned => table.indexOf(owned.topic, owned.partition))
-  return [...new Set(indexes)].filter(index => index >= 0)
+interface Claim {
+  index: number
+  member: AssignorMember
+  generation: number
 }

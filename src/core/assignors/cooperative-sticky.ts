@@ -2,7 +2,7 @@
 // owner learns that it must give it up, rejoins, and the next round hands it out; everybody else never stops reading.
 // Follows CooperativeStickyAssignor.
 
-import type { Assignment, Assignor, AssignorInput, TopicPartition } from './assignor.ts'
+import { type Assignment, type Assignor, type AssignorInput, keyOf } from './assignor.ts'
 import { assignSticky, type StickyResult } from './sticky.ts'
 
 /** `cooperative-sticky`. */
@@ -15,28 +15,17 @@ export const cooperativeStickyAssignor: Assignor = {
 }
 
 /** Takes out what is not a member's own until now while another one says that it owns it. */
-function withholdTransfers(input: AssignorInput, { assignment, owned }: StickyResult): Assignment {
-  const claimants = new Map<string, Set<string>>()
-  for (const member of input.members) {
-    for (const partition of member.ownedPartitions ?? []) {
-      const key = keyOf(partition)
-      claimants.set(key, (claimants.get(key) ?? new Set()).add(member.memberId))
-    }
-  }
+function withholdTransfers({ members }: AssignorInput, { assignment, owned }: StickyResult): Assignment {
+  const claims = members.map(member => new Set(member.ownedPartitions?.map(keyOf)))
   const settled: Assignment = new Map()
   for (const [memberId, partitions] of assignment) {
-    const kept = new Set(owned.get(memberId)!.map(keyOf))
-    const isFree = (partition: TopicPartition) => {
-      const others = new Set(claimants.get(keyOf(partition)))
-      others.delete(memberId)
-      return others.size === 0 || kept.has(keyOf(partition))
-    }
-    settled.set(memberId, partitions.filter(isFree))
+    const own = new Set(owned.get(memberId)!.map(keyOf))
+    const others = claims.filter((_, place) => members[place].memberId !== memberId)
+    const isFree = (key: string) => own.has(key) || !others.some(claim => claim.has(key))
+    settled.set(
+      memberId,
+      partitions.filter(partition => isFree(keyOf(partition))),
+    )
   }
   return settled
-}
-
-/** Unique, because the number after the last colon is the partition. */
-function keyOf(partition: TopicPartition): string {
-  return `${partition.topic}:${partition.partition}`
 }

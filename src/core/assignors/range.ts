@@ -12,7 +12,7 @@ import {
   inStaticOrder,
   sorted,
 } from './assignor.ts'
-import { Racks } from './racks.ts'
+import { isFar, racksMatter } from './racks.ts'
 
 /** `range`, Kafka's default of old. */
 export const rangeAssignor: Assignor = {
@@ -22,9 +22,8 @@ export const rangeAssignor: Assignor = {
     const assignment = idle(input.members)
     const members = inStaticOrder(input.members)
     const splits = assignableTopics(input).map(topic => new TopicSplit(topic, input, members))
-    const racks = new Racks(input.racks)
-    if (splits.some(split => racks.matter(split.subscribers, [split.topic], input.partitions))) {
-      for (const group of groupsSplitAlike(splits)) dealNear(group, racks, input, assignment)
+    if (splits.some(split => racksMatterFor(split, input))) {
+      for (const group of groupsSplitAlike(splits)) dealNear(group, input, assignment)
     }
     for (const split of splits) {
       for (const member of split.subscribers) split.deal(member, split.free, assignment)
@@ -80,13 +79,18 @@ function groupsSplitAlike(splits: TopicSplit[]): TopicSplit[][] {
   return groups
 }
 
+function racksMatterFor(split: TopicSplit, input: AssignorInput): boolean {
+  const partitions = split.free.map(partition => ({ topic: split.topic, partition }))
+  return racksMatter(split.subscribers, partitions, input.racks)
+}
+
 /** Deals what can be dealt within racks, giving the same number of all topics of the group to the same member. */
-function dealNear(group: TopicSplit[], racks: Racks, input: AssignorInput, assignment: Assignment): void {
+function dealNear(group: TopicSplit[], input: AssignorInput, assignment: Assignment): void {
   const [first] = group
   const mayGet = (member: AssignorMember, split: TopicSplit, partition: number) =>
-    split.room(member) > 0 && !racks.far(member, split.topic, partition)
+    split.room(member) > 0 && !isFar(member, { topic: split.topic, partition }, input.racks)
   if (group.length === 1) {
-    if (!racks.matter(first.subscribers, [first.topic], input.partitions)) return
+    if (!racksMatterFor(first, input)) return
     for (const member of first.subscribers) {
       const near = first.free.filter(partition => mayGet(member, first, partition))
       first.deal(member, near, assignment)

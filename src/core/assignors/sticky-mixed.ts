@@ -4,7 +4,7 @@
 
 import { type AssignorMember, compareStrings } from './assignor.ts'
 import type { Claims, PartitionTable } from './claims.ts'
-import type { Racks } from './racks.ts'
+import type { Nearness } from './racks.ts'
 
 /** Topics that few members subscribe to come first: their partitions have the least choice. */
 export function scarceFirst(topics: readonly string[], members: readonly AssignorMember[]): string[] {
@@ -17,121 +17,127 @@ export function dealMixed(
   members: readonly AssignorMember[],
   table: PartitionTable,
   claims: Claims,
-  racks?: Racks,
+  { isFar }: Nearness,
 ): number[][] {
-  const deal = new MixedDeal(members, table, claims, racks)
-  const revoked = deal.keepOwned()
-  deal.balance(revoked)
+  const deal = new MixedDeal(members, table, claims)
+  const mayHave: MayHave = (member, index) => !isFar(member, index)
+  const revoked = deal.keepOwned(mayHave)
+  deal.balance(revoked, mayHave)
   return deal.hands()
 }
+
+/** Whether a member (by its place) may have a partition (by its number). */
+type MayHave = (member: number, index: number) => boolean
 
 class MixedDeal {
   readonly #members: readonly AssignorMember[]
   readonly #table: PartitionTable
   readonly #claims: Claims
-  readonly #racks: Racks | undefined
-  /** Topic → the members (by place) that subscribe to it. */
-  readonly #subscribers = new Map<string, number[]>()
+  /** Per partition: the places of the members that subscribe to its topic. */
+  readonly #subscribers: readonly number[][]
+  /** Per partition: the place of the member that gets it. */
   #owner: (number | undefined)[]
+  /** Per member: how many partitions it gets. */
   #load: number[]
-  readonly #movements = new Movements()
+  /** Where a partition that moved came from. */
+  readonly #origin = new Map<number, number>()
 
-  constructor(members: readonly AssignorMember[], table: PartitionTable, claims: Claims, racks: Racks | undefined) {
+  constructor(members: readonly AssignorMember[], table: PartitionTable, claims: Claims) {
     this.#members = members
     this.#table = table
     this.#claims = claims
-    this.#racks = racks
-    this.#owner = new Array(table.size).fill(undefined)
-    this.#load = members.map(() => 0)
-    for (const topic of table.topics) {
-      const places = members.map((_, place) => place)
-      this.#subscribers.set(
-        topic,
-        places.filter(place => members[place].topics.includes(topic)),
-      )
+    const subscribersOf = new Map<string, number[]>()
+    for (const [place, member] of members.entries()) {
+      for (const topic of new Set(member.topics)) {
+        subscribersOf.set(topic, [...(subscribersOf.get(topic) ?? []), place])
+      }
     }
+    this.#subscribers = table.partitions.map(({ topic }) => subscribersOf.get(topic)!)
+    this.#owner = table.partitions.map(() => undefined)
+    this.#load = members.map(() => 0)
   }
 
   hands(): number[][] {
     const hands: number[][] = this.#members.map(() => [])
-    for (const [index, owner] of this.#owner.entries()) if (owner !== undefined) hands[owner].push(index)
+    for (const [index, owner] of this.#owner.entries()) hands[owner!].push(index)
     return hands
   }
 
   /** Leaves members what they own; returns whether one had to lose something because of its subscription or its rack. */
-  keepOwned(): boolean {
+  keepOwned(mayHave: MayHave): boolean {
     let revoked = false
     for (const [member, owned] of this.#claims.owned.entries()) {
       for (const index of owned) {
-        if (this.#subscribersOf(index).includes(member) && !this.#isFar(member, index)) this.#give(index, member)
+        if (this.#subscribers[index].includes(member) && mayHave(member, index)) this.#give(index, member)
         else revoked = true
       }
     }
     return revoked
   }
 
-  balance(revoked: boolean): void {
+  balance(revoked: boolean, mayHave: MayHave): void {
     const fresh = this.#load.every(load => load === 0)
-    const unassigned = this.#indexes().filter(index => this.#owner[index] === undefined)
-    const assignTo = (index: number, candidates: number[]) => {
-      if (candidates.length > 0) this.#give(index, this.#leastLoaded(candidates))
-    }
-    if (this.#racks) {
-      for (const index of unassigned) {
-        assignTo(
-          index,
-          this.#subscribersOf(index).filter(member => !this.#isFar(member, index)),
-        )
-      }
-    }
-    for (const index of unassigned) if (this.#owner[index] === undefined) assignTo(index, this.#subscribersOf(index))
+    const all = [...this.#owner.keys()]
+    const unassigned = all.filter(index => this.#owner[index] === undefined)
+    this.#assign(unassigned, mayHave)
+    this.#assign(unassigned, () => true)
 
-    const movable = (index: number) => this.#subscribersOf(index).length > 1
-    const before = { owner: [...this.#owner], load: [...this.#load], imbalance: this.#imbalance() }
+    const movable = (index: number) => this.#subscribers[index].length > 1
+    const before = { owner: [...this.#owner], load: [...this.#load] }
     // As long as nobody has to lose something anyway, moving what is new hurts nobody.
     if (!revoked) this.#improve(unassigned.filter(movable))
-    const moved = this.#improve(this.#indexes().filter(movable))
-    if (moved && !fresh && this.#imbalance() >= before.imbalance) {
+    const moved = this.#improve(all.filter(movable))
+    if (moved && !fresh && imbalance(this.#load) >= imbalance(before.load)) {
       this.#owner = before.owner
       this.#load = before.load
     }
   }
 
+  /** Gives what has no owner yet to the least loaded subscriber that may have it. */
+  #assign(indexes: readonly number[], mayHave: MayHave): void {
+    for (const index of indexes) {
+      if (this.#owner[index] !== undefined) continue
+      const candidates = this.#subscribers[index].filter(member => mayHave(member, index))
+      if (candidates.length > 0) this.#give(index, this.#leastLoaded(candidates))
+    }
+  }
+
   /** Moves partitions as long as one can go to a member that has at least two less; returns whether one did. */
   #improve(indexes: readonly number[]): boolean {
-    let everMoved = false
-    let moved: boolean
-    do {
-      moved = false
+    for (let everMoved = false; ; everMoved = true) {
+      let moved = false
       for (const index of indexes) {
         const to = this.#betterOwner(index)
         if (to === undefined) continue
         this.#move(index, to)
         moved = true
       }
-      everMoved ||= moved
-    } while (moved)
-    return everMoved
+      if (!moved) return everMoved
+    }
   }
 
+  /** The owner of old if it has at least two less, or else the least loaded; Kafka does not look at racks here. */
   #betterOwner(index: number): number | undefined {
-    const from = this.#owner[index]!
-    const lighter = (member: number) => this.#load[from] > this.#load[member] + 1
-    const candidates = this.#subscribersOf(index).filter(lighter)
+    const load = this.#load[this.#owner[index]!]
+    const candidates = this.#subscribers[index].filter(member => this.#load[member] + 1 < load)
+    if (candidates.length === 0) return undefined
     const previous = this.#claims.previousOwner.get(index)
-    const back = candidates.find(member => this.#members[member] === previous)
-    if (back !== undefined || candidates.length === 0) return back
-    // Kafka does not look at racks here: balance has priority.
-    return this.#leastLoaded(candidates)
+    return candidates.find(member => this.#members[member] === previous) ?? this.#leastLoaded(candidates)
   }
 
   /** Instead of moving a partition from A to B when another of its topic just went from B to A, that one goes back. */
   #move(wanted: number, to: number): void {
-    const index = this.#movements.instead(wanted, this.#table.topicOf[wanted], this.#owner[wanted]!, to)
-    const from = this.#owner[index]!
-    this.#movements.record(index, this.#table.topicOf[index], from, to)
-    this.#load[from]--
+    const origin = (index: number) => this.#origin.get(index) ?? this.#owner[index]!
+    const goesBack = (index: number) =>
+      this.#table.partitions[index].topic === this.#table.partitions[wanted].topic &&
+      origin(index) === to &&
+      this.#owner[index] === origin(wanted)
+    const index = [...this.#origin.keys()].find(goesBack) ?? wanted
+    const from = origin(index)
+    this.#load[this.#owner[index]!]--
     this.#give(index, to)
+    if (from === to) this.#origin.delete(index)
+    else this.#origin.set(index, from)
   }
 
   #give(index: number, member: number): void {
@@ -142,48 +148,9 @@ class MixedDeal {
   #leastLoaded(candidates: readonly number[]): number {
     return candidates.reduce((best, member) => (this.#load[member] < this.#load[best] ? member : best))
   }
-
-  /** The sum of the differences between the loads of all pairs. */
-  #imbalance(): number {
-    let sum = 0
-    for (const a of this.#load) for (const b of this.#load) sum += Math.abs(a - b) / 2
-    return sum
-  }
-
-  #indexes(): number[] {
-    return this.#owner.map((_, index) => index)
-  }
-
-  #subscribersOf(index: number): number[] {
-    return this.#subscribers.get(this.#table.topicOf[index])!
-  }
-
-  #isFar(member: number, index: number): boolean {
-    return !!this.#racks?.far(this.#members[member], this.#table.topicOf[index], this.#table.numberOf[index])
-  }
 }
 
-interface Movement {
-  topic: string
-  from: number
-  to: number
-}
-
-/** Which partitions moved from where to where since the start; two members must not swap partitions of one topic. */
-class Movements {
-  readonly #of = new Map<number, Movement>()
-
-  instead(wanted: number, topic: string, owner: number, to: number): number {
-    const from = this.#of.get(wanted)?.from ?? owner
-    for (const [index, movement] of this.#of) {
-      if (movement.topic === topic && movement.from === to && movement.to === from) return index
-    }
-    return wanted
-  }
-
-  record(index: number, topic: string, from: number, to: number): void {
-    const origin = this.#of.get(index)?.from ?? from
-    if (origin === to) this.#of.delete(index)
-    else this.#of.set(index, { topic, from: origin, to })
-  }
+/** The sum of the differences between the loads of all pairs, each pair twice. */
+function imbalance(loads: readonly number[]): number {
+  return loads.flatMap(a => loads.map(b => Math.abs(a - b))).reduce((sum, difference) => sum + difference, 0)
 }

@@ -8,12 +8,11 @@ import {
   type AssignorInput,
   type AssignorMember,
   assignableTopics,
-  idle,
   inMemberIdOrder,
   sorted,
 } from './assignor.ts'
 import { PartitionTable, type SettleBy, settleClaims } from './claims.ts'
-import { Racks } from './racks.ts'
+import { nearnessOf } from './racks.ts'
 import { dealEqually } from './sticky-equal.ts'
 import { dealMixed, scarceFirst } from './sticky-mixed.ts'
 
@@ -34,27 +33,22 @@ export interface StickyResult {
 export function assignSticky(input: AssignorInput, settleBy: SettleBy): StickyResult {
   const members = inMemberIdOrder(input.members)
   const topics = assignableTopics(input)
-  if (topics.length === 0) return { assignment: idle(members), owned: idle(members) }
   const equal = subscribeAlike(members)
   const table = new PartitionTable(equal ? topics : scarceFirst(topics, members), input.partitions)
   const claims = settleClaims(members, table, settleBy)
-  const allRacks = new Racks(input.racks)
-  const racks = allRacks.matter(members, topics, input.partitions) ? allRacks : undefined
-  const hands = equal ? dealEqually(members, table, claims.owned, racks) : dealMixed(members, table, claims, racks)
+  const nearness = nearnessOf(members, table.partitions, input.racks)
+  const hands = equal ? dealEqually(table, claims.owned, nearness) : dealMixed(members, table, claims, nearness)
   const named = (lists: number[][]) => {
-    const partition = (index: number) => ({ topic: table.topicOf[index], partition: table.numberOf[index] })
-    return sorted(new Map(members.map((member, place) => [member.memberId, lists[place].map(partition)])))
+    const copy = (index: number) => ({ ...table.partitions[index] })
+    return sorted(new Map(members.map((member, place) => [member.memberId, lists[place].map(copy)])))
   }
-  return { assignment: named(hands), owned: equal ? named(claims.owned) : asClaimed(members) }
-}
-
-/** With mixed subscriptions every claim counts, contradicting ones too: Kafka compares the result with what members said. */
-function asClaimed(members: readonly AssignorMember[]): Assignment {
-  return new Map(members.map(member => [member.memberId, [...(member.ownedPartitions ?? [])]]))
+  // With mixed subscriptions every claim counts, contradicting ones too: Kafka compares the result with what members said.
+  const claimed = members.map(member => table.indexesOf(member.ownedPartitions ?? []))
+  return { assignment: named(hands), owned: named(equal ? claims.owned : claimed) }
 }
 
 function subscribeAlike(members: readonly AssignorMember[]): boolean {
-  const first = new Set(members[0].topics)
+  const first = new Set(members[0]?.topics)
   return members.every(member => {
     const topics = new Set(member.topics)
     return topics.size === first.size && [...topics].every(topic => first.has(topic))
