@@ -3,12 +3,12 @@
  * The `ottla` command: one file per subcommand. What a subcommand throws ends here, as one line for the user's mistakes and
  * a whole stack for ours.
  */
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { OttlaError } from '../node/errors.ts'
 import { startCommand } from './start.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const { version } = createRequire(import.meta.url)('../../package.json')
 
 const program = new Command('ottla')
   .description("Kafka's little sister: a Kafka you can npm install.")

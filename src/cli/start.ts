@@ -2,7 +2,6 @@
  * `ottla start`: a broker in the foreground. It reads the options, prints the screen, and stops on Ctrl-C or SIGTERM; the
  * broker is `startBroker`'s.
  */
-import { readFileSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type LogLevel, OttlaError, type RunningBroker, startBroker } from '../node/index.ts'
 import { formatLine, LOG_LEVELS } from '../node/log.ts'
@@ -102,7 +101,8 @@ function addConfig(text: string, before: Record<string, string>): Record<string,
 function addFile(path: string, before: Record<string, string>): Record<string, string> {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    // Importing node:fs makes Node load its streams too: three milliseconds for a file that is seldom there.
+    text = process.getBuiltinModule('node:fs').readFileSync(path, 'utf8')
   } catch (error) {
     throw new InvalidArgumentError(`It cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
   }
