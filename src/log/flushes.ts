@@ -12,6 +12,7 @@ type FlushResult = StorageFailure | undefined
 export class Flushes {
   readonly #turns: Turns
   readonly #running = new Set<Later<FlushResult>>()
+  readonly #waiting = new Set<{ endOffset: number }>()
   #failure: FlushResult
   #offset: number
 
@@ -44,14 +45,17 @@ export class Flushes {
   /** Settles once everything that was started is on the disk, which is then the log up to `endOffset`. */
   finish(endOffset: number): Later<FlushResult> {
     const result = new Later<FlushResult>(this.#turns)
-    let waiting = this.#running.size
+    let running = this.#running.size
+    const goal = { endOffset }
+    this.#waiting.add(goal)
     const done = () => {
-      if (--waiting > 0) return
-      if (!this.#failure) this.#offset = Math.max(this.#offset, endOffset)
+      if (--running > 0) return
+      this.#waiting.delete(goal)
+      if (!this.#failure) this.#offset = Math.max(this.#offset, goal.endOffset)
       result.settle(this.#failure)
     }
     // In the order of listeners: the one of `start` has noted a failure by the time ours runs.
-    if (waiting === 0) result.settle(this.#failure)
+    if (running === 0) done()
     else for (const flush of this.#running) flush.whenSettled(done)
     return result
   }
@@ -59,5 +63,6 @@ export class Flushes {
   /** The log was cut: what lies behind `endOffset` is to be flushed again. */
   truncate(endOffset: number): void {
     this.#offset = Math.min(this.#offset, endOffset)
+    for (const goal of this.#waiting) goal.endOffset = Math.min(goal.endOffset, endOffset)
   }
 }
