@@ -266,6 +266,11 @@ export class Consumer {
     } else this.#reset(assigned, to)
   }
 
+  /** Makes the present or the next poll answer with `error`: for those who give this consumer its partitions. */
+  fail(error: ClientError): void {
+    this.#fail(error)
+  }
+
   #fail(error: ClientError): void {
     this.#error ??= error
     this.#happened()
