@@ -20,8 +20,8 @@ export function renderTable(tested: TestedClient[]): string {
     const remark = client.remarks?.[step]
     return `✓${remark ? note(`${client.name}: ${remark}`) : ''}`
   }
-  const row = (cells: string[]) => `| ${cells.join(' | ')} |`
-  const rows = STEPS.map(step => row([step.name, ...tested.map(({ client }) => cell(client, step.name as StepName))]))
+  const header = ['', ...tested.map(({ client, version }) => `${client.name} ${version}`)]
+  const rows = STEPS.map(step => [step.name, ...tested.map(({ client }) => cell(client, step.name as StepName))])
   return [
     '# Compatibility',
     '',
@@ -29,9 +29,7 @@ export function renderTable(tested: TestedClient[]): string {
     'client reports, each step checks what is stored and what the request log says: the versions that the client sends',
     'to Apache Kafka 4.4, no error codes but those of the ordinary course, no reconnect, no needless rebalance.',
     '',
-    row(['', ...tested.map(({ client, version }) => `${client.name} ${version}`)]),
-    row(['---', ...tested.map(() => '---')]),
-    ...rows,
+    ...alignColumns([header, ...rows]),
     '',
     '✓ passes · – the client has nothing for it',
     '',
@@ -40,4 +38,12 @@ export function renderTable(tested: TestedClient[]): string {
     'This file is written by the run: `OTTLA_UPDATE_DOCS=1 npm run conformance`.',
     '',
   ].join('\n')
+}
+
+/** The lines of a table, in the form that the formatter of this repository gives it. */
+function alignColumns(rows: string[][]): string[] {
+  const widths = rows[0].map((_, column) => Math.max(3, ...rows.map(row => row[column].length)))
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  const [header, ...body] = rows.map(row => line(row.map((cell, column) => cell.padEnd(widths[column]))))
+  return [header, line(widths.map(width => '-'.repeat(width))), ...body]
 }
