@@ -143,6 +143,7 @@ export class Broker implements MetadataListener {
 
   disconnected(connection: Connection): void {
     this.#connections.delete(connection)
+    this.purgatory.abandon(connection.id)
   }
 
   /** A mistake of ours was met while serving a request. */

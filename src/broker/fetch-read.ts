@@ -5,6 +5,7 @@ import type { Later } from '../util/later.ts'
 import { ZERO_UUID } from '../util/uuid.ts'
 import type { Broker } from './broker.ts'
 import type { CachedTarget, FetchTarget } from './fetch-sessions.ts'
+import type { RequestContext } from './handler.ts'
 import type { Partition } from './partition.ts'
 
 /**
@@ -160,7 +161,7 @@ function divergence(partition: Partition, target: FetchTarget): { epoch: number;
  * the results can be told as they are.
  */
 export function waitForBytes(
-  broker: Broker,
+  { broker, connectionId }: Pick<RequestContext, 'broker' | 'connectionId'>,
   results: FetchResult[],
   options: { minBytes: number; maxWaitMs: number; readCommitted: boolean },
 ): Later<true> | undefined {
@@ -170,6 +171,7 @@ export function waitForBytes(
   if (readable.some(({ data }) => data.errorCode !== 0 || data.divergingEpoch !== undefined)) return undefined
   if (enough(readable, options)) return undefined
   return broker.purgatory.wait<true>(
+    connectionId,
     readable.map(({ partition }) => (partition as Partition).key),
     options.maxWaitMs,
     () => enough(readable, options) || undefined,

@@ -10,6 +10,8 @@ export class Purgatory {
   readonly #env: Env
   readonly #waiters = new Map<string, Set<Waiter>>()
   readonly #awake = new Set<Waiter>()
+  /** One at the most per connection, since a connection works on one request at a time. */
+  readonly #byConnection = new Map<number, Waiter>()
 
   constructor(env: Env) {
     this.#env = env
@@ -17,18 +19,22 @@ export class Purgatory {
 
   /** How many requests wait: zero again once all is answered. */
   get size(): number {
-    const all = new Set<Waiter>()
-    for (const waiters of this.#waiters.values()) for (const waiter of waiters) all.add(waiter)
-    return all.size
+    return this.#byConnection.size
   }
 
   /**
    * Waits under `keys` until `attempt` gives an answer, at most `timeoutMs`, after which `expire` gives it. The caller has
-   * tried once already.
+   * tried once already. When the connection ends, so does the wait, without an answer.
    */
-  wait<T>(keys: Iterable<string>, timeoutMs: number, attempt: () => T | undefined, expire: () => T): Later<T> {
+  wait<T>(
+    connectionId: number,
+    keys: Iterable<string>,
+    timeoutMs: number,
+    attempt: () => T | undefined,
+    expire: () => T,
+  ): Later<T> {
     const later = new Later<T>(this.#env.turns)
-    const waiter = new Waiter([...keys], () => {
+    const waiter = new Waiter(connectionId, [...keys], () => {
       const answer = attempt()
       if (answer === undefined) return false
       later.settle(answer)
@@ -39,6 +45,7 @@ export class Purgatory {
       later.settle(expire())
     }
     waiter.timer = this.#env.timer(timeoutMs, waiter.expire)
+    this.#byConnection.set(connectionId, waiter)
     for (const key of waiter.keys) {
       const waiters = this.#waiters.get(key)
       if (waiters === undefined) this.#waiters.set(key, new Set([waiter]))
@@ -61,16 +68,21 @@ export class Purgatory {
     }
   }
 
+  /** Whoever asked is gone: nobody waits for the answer any more. */
+  abandon(connectionId: number): void {
+    const waiter = this.#byConnection.get(connectionId)
+    if (waiter !== undefined) this.#remove(waiter)
+  }
+
   /** Ends every wait as if its time had come: the broker stops. */
   expireAll(): void {
-    for (const waiters of [...this.#waiters.values()]) {
-      for (const waiter of [...waiters]) if (!waiter.done) waiter.expire()
-    }
+    for (const waiter of [...this.#byConnection.values()]) waiter.expire()
   }
 
   #remove(waiter: Waiter): void {
     waiter.done = true
     waiter.timer?.cancel()
+    this.#byConnection.delete(waiter.connectionId)
     for (const key of waiter.keys) {
       const waiters = this.#waiters.get(key)
       waiters?.delete(waiter)
@@ -80,13 +92,15 @@ export class Purgatory {
 }
 
 class Waiter {
+  readonly connectionId: number
   readonly keys: readonly string[]
   readonly attempt: () => boolean
   expire: () => void = () => {}
   timer: Timer | undefined
   done = false
 
-  constructor(keys: readonly string[], attempt: () => boolean) {
+  constructor(connectionId: number, keys: readonly string[], attempt: () => boolean) {
+    this.connectionId = connectionId
     this.keys = keys
     this.attempt = attempt
   }

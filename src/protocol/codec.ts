@@ -159,38 +159,51 @@ function defaultStruct(fields: Fields, version: number): Record<string, unknown>
   return value
 }
 
-/** Writes one struct. Fields left out have their default. */
+/** How a value is written: decided once for a whole message. */
+interface Layout {
+  readonly version: number
+  readonly flexible: boolean
+  /** Refuses values that the version has no place for. */
+  readonly strict: boolean
+}
+
+/**
+ * Writes one struct. Fields left out have their default.
+ *
+ * @param strict false drops what the version has no place for. A broker says all it knows and the version decides what can be
+ * told of it; a client that asks for something must not be understood to ask for something else.
+ */
 export function writeStruct<F extends Fields>(
   schema: Struct<F>,
   version: number,
   flexible: boolean,
   writer: ByteWriter,
   value: Encodable<Struct<F>>,
+  strict = true,
 ): void {
-  writeFields(schema.spec.fields, version, flexible, writer, value as Record<string, unknown>)
+  writeFields(schema.spec.fields, { version, flexible, strict }, writer, value as Record<string, unknown>)
 }
 
-function writeFields(
-  fields: Fields,
-  version: number,
-  flexible: boolean,
-  writer: ByteWriter,
-  value: Record<string, unknown>,
-): void {
+function writeFields(fields: Fields, layout: Layout, writer: ByteWriter, value: Record<string, unknown>): void {
+  const { version } = layout
   const plan = planOf(fields, version)
+  if (layout.strict) refuseAbsent(plan, version, value)
+  for (const { name, spec } of plan.plain) {
+    const given = value[name]
+    writeField(name, spec, layout, writer, given === undefined ? defaultOf(spec, version) : given)
+  }
+  if (layout.flexible) writeTags(plan, layout, writer, value)
+}
+
+function refuseAbsent(plan: Plan, version: number, value: Record<string, unknown>): void {
   for (const { name, spec } of plan.absent) {
     if (!spec.ignorable && !isDefault(spec, value[name])) {
       throw new EncodeError(`${name} cannot be told in version ${version}`)
     }
   }
-  for (const { name, spec } of plan.plain) {
-    const given = value[name]
-    writeField(name, spec, version, flexible, writer, given === undefined ? defaultOf(spec, version) : given)
-  }
-  if (flexible) writeTags(plan, version, writer, value)
 }
 
-function writeTags(plan: Plan, version: number, writer: ByteWriter, value: Record<string, unknown>): void {
+function writeTags(plan: Plan, layout: Layout, writer: ByteWriter, value: Record<string, unknown>): void {
   let count = 0
   for (const { name, spec } of plan.tagged) if (!isDefault(spec, value[name])) count++
   writer.uvarint(count)
@@ -198,23 +211,18 @@ function writeTags(plan: Plan, version: number, writer: ByteWriter, value: Recor
   for (const { name, spec } of plan.tagged) {
     if (isDefault(spec, value[name])) continue
     const body = new ByteWriter()
-    writeField(name, spec, version, true, body, value[name])
+    writeField(name, spec, layout, body, value[name])
     writer.uvarint(spec.tag as number)
     writer.uvarint(body.length)
     for (const part of body.parts()) writer.bytes(part)
   }
 }
 
-function writeField(
-  name: string,
-  spec: FieldSpec,
-  version: number,
-  flexible: boolean,
-  writer: ByteWriter,
-  value: unknown,
-): void {
-  if (value === null && version < spec.nullableSince)
+function writeField(name: string, spec: FieldSpec, layout: Layout, writer: ByteWriter, value: unknown): void {
+  const { version, flexible } = layout
+  if (value === null && version < spec.nullableSince) {
     throw new EncodeError(`${name} may not be null in version ${version}`)
+  }
   switch (spec.kind) {
     case 'int8':
       return writer.int8(integer(name, value, -0x80, 0x7f))
@@ -241,11 +249,11 @@ function writeField(
     case 'records':
       return writeRecords(value as Uint8Array | readonly Uint8Array[] | null, flexible, writer)
     case 'array':
-      return writeArray(name, spec, version, flexible, writer, value as unknown[] | null)
+      return writeArray(name, spec, layout, writer, value as unknown[] | null)
     case 'struct': {
       if (version >= spec.nullableSince) writer.int8(value !== null ? 1 : spec.tag === undefined ? -1 : 0)
       if (value !== null) {
-        writeFields(spec.fields as Fields, version, flexible, writer, value as Record<string, unknown>)
+        writeFields(spec.fields as Fields, layout, writer, value as Record<string, unknown>)
       }
     }
   }
@@ -299,15 +307,14 @@ function writeRecords(value: Uint8Array | readonly Uint8Array[] | null, flexible
 function writeArray(
   name: string,
   spec: FieldSpec,
-  version: number,
-  flexible: boolean,
+  layout: Layout,
   writer: ByteWriter,
   value: readonly unknown[] | null,
 ): void {
-  writeLength(value === null ? -1 : value.length, flexible, writer)
+  writeLength(value === null ? -1 : value.length, layout.flexible, writer)
   if (value === null) return
   const element = (spec.element as Field<unknown>).spec
-  for (const item of value) writeField(name, element, version, flexible, writer, item)
+  for (const item of value) writeField(name, element, layout, writer, item)
 }
 
 function isDefault(spec: FieldSpec, value: unknown): boolean {

@@ -16,7 +16,7 @@ import {
  * decoded here has no length in front any more.
  */
 
-/** The parts of a response, the four bytes of its length first. */
+/** The parts of a response, the four bytes of its length first. What the version has no place for is dropped. */
 export function encodeResponse<Request extends Fields, Response extends Fields>(
   api: Api<Request, Response>,
   version: number,
@@ -25,7 +25,7 @@ export function encodeResponse<Request extends Fields, Response extends Fields>(
 ): Uint8Array[] {
   return frame(writer => {
     writeResponseHeader(api as Api, version, correlationId, writer)
-    writeStruct(api.response, version, isFlexible(api, version), writer, body)
+    writeStruct(api.response, version, isFlexible(api, version), writer, body, false)
   })
 }
 

@@ -53,7 +53,7 @@ export class TestConnection {
   readonly env: VirtualEnv
   readonly #connection: BrokerConnection
   readonly #clientId: string
-  #received = new Uint8Array(0)
+  #received: Uint8Array = new Uint8Array(0)
   #correlationId = 0
   closed = false
 

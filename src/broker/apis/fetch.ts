@@ -27,7 +27,11 @@ export const fetchHandler = handler(
       readCommitted: request.isolationLevel === 1,
     }
     const results = readTargets(broker, plan.targets, options)
-    const wait = waitForBytes(broker, results, { ...options, minBytes: request.minBytes, maxWaitMs: request.maxWaitMs })
+    const wait = waitForBytes(context, results, {
+      ...options,
+      minBytes: request.minBytes,
+      maxWaitMs: request.maxWaitMs,
+    })
     if (wait === undefined) return respond(plan, results, context)
     return wait.map(() => respond(plan, readAgain(broker, results, options), context))
   },

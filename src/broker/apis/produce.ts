@@ -141,10 +141,11 @@ function failed(parts: Part[]): boolean {
 }
 
 /** Undefined when all in-sync replicas have everything already. */
-function waitForReplicas(parts: Part[], request: Request, { broker }: RequestContext): Later<true> | undefined {
+function waitForReplicas(parts: Part[], request: Request, context: RequestContext): Later<true> | undefined {
   const waiting = parts.filter(({ partition }) => partition !== undefined)
   if (waiting.every(replicated)) return undefined
-  return broker.purgatory.wait<true>(
+  return context.broker.purgatory.wait<true>(
+    context.connectionId,
     waiting.map(({ partition }) => (partition as Partition).key),
     request.timeoutMs,
     () => waiting.every(replicated) || undefined,

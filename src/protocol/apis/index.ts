@@ -1,20 +1,31 @@
 import type { Api } from '../dsl.ts'
 import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
+import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
+import { alterReplicaLogDirs } from './alter-replica-log-dirs.ts'
+import { alterUserScramCredentials } from './alter-user-scram-credentials.ts'
 import { apiVersions } from './api-versions.ts'
+import { createAcls } from './create-acls.ts'
+import { createDelegationToken } from './create-delegation-token.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
+import { deleteAcls } from './delete-acls.ts'
 import { deleteGroups } from './delete-groups.ts'
 import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { describeAcls } from './describe-acls.ts'
 import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
+import { describeDelegationToken } from './describe-delegation-token.ts'
 import { describeGroups } from './describe-groups.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
 import { describeProducers } from './describe-producers.ts'
 import { describeQuorum } from './describe-quorum.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
+import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
+import { electLeaders } from './elect-leaders.ts'
+import { expireDelegationToken } from './expire-delegation-token.ts'
 import { fetch } from './fetch.ts'
 import { findCoordinator } from './find-coordinator.ts'
 import { getTelemetrySubscriptions } from './get-telemetry-subscriptions.ts'
@@ -26,6 +37,7 @@ import { leaveGroup } from './leave-group.ts'
 import { listConfigResources } from './list-config-resources.ts'
 import { listGroups } from './list-groups.ts'
 import { listOffsets } from './list-offsets.ts'
+import { listPartitionReassignments } from './list-partition-reassignments.ts'
 import { metadata } from './metadata.ts'
 import { offsetCommit } from './offset-commit.ts'
 import { offsetDelete } from './offset-delete.ts'
@@ -33,6 +45,9 @@ import { offsetFetch } from './offset-fetch.ts'
 import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
 import { pushTelemetry } from './push-telemetry.ts'
+import { renewDelegationToken } from './renew-delegation-token.ts'
+import { saslAuthenticate } from './sasl-authenticate.ts'
+import { saslHandshake } from './sasl-handshake.ts'
 import { syncGroup } from './sync-group.ts'
 import { updateFeatures } from './update-features.ts'
 
@@ -54,21 +69,36 @@ export const APIS: readonly Api[] = [
   syncGroup,
   describeGroups,
   listGroups,
+  saslHandshake,
   apiVersions,
   createTopics,
   deleteTopics,
   deleteRecords,
   initProducerId,
   offsetForLeaderEpoch,
+  describeAcls,
+  createAcls,
+  deleteAcls,
   describeConfigs,
   alterConfigs,
+  alterReplicaLogDirs,
   describeLogDirs,
+  saslAuthenticate,
   createPartitions,
+  createDelegationToken,
+  renewDelegationToken,
+  expireDelegationToken,
+  describeDelegationToken,
   deleteGroups,
+  electLeaders,
   incrementalAlterConfigs,
+  alterPartitionReassignments,
+  listPartitionReassignments,
   offsetDelete,
   describeClientQuotas,
   alterClientQuotas,
+  describeUserScramCredentials,
+  alterUserScramCredentials,
   describeQuorum,
   updateFeatures,
   describeCluster,
@@ -89,20 +119,31 @@ export function apiByKey(key: number): Api | undefined {
 export {
   alterClientQuotas,
   alterConfigs,
+  alterPartitionReassignments,
+  alterReplicaLogDirs,
+  alterUserScramCredentials,
   apiVersions,
+  createAcls,
+  createDelegationToken,
   createPartitions,
   createTopics,
+  deleteAcls,
   deleteGroups,
   deleteRecords,
   deleteTopics,
+  describeAcls,
   describeClientQuotas,
   describeCluster,
   describeConfigs,
+  describeDelegationToken,
   describeGroups,
   describeLogDirs,
   describeProducers,
   describeQuorum,
   describeTopicPartitions,
+  describeUserScramCredentials,
+  electLeaders,
+  expireDelegationToken,
   fetch,
   findCoordinator,
   getTelemetrySubscriptions,
@@ -114,6 +155,7 @@ export {
   listConfigResources,
   listGroups,
   listOffsets,
+  listPartitionReassignments,
   metadata,
   offsetCommit,
   offsetDelete,
@@ -121,6 +163,9 @@ export {
   offsetForLeaderEpoch,
   produce,
   pushTelemetry,
+  renewDelegationToken,
+  saslAuthenticate,
+  saslHandshake,
   syncGroup,
   updateFeatures,
 }
