@@ -1,0 +1,1 @@
+export { Purgatory } from '../../broker/purgatory.ts'
