@@ -34,7 +34,7 @@ async function startNode(args, pattern) {
   throw new Error(`${args.join(' ')} ended before it listened`)
 }
 
-export function startOttla(...args) {
+function startOttla(...args) {
   return startNode([COMMAND, 'start', '--port', '0', ...args], /address\s+\S+:(\d+)/)
 }
 

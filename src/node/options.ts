@@ -47,7 +47,7 @@ export interface BrokerOptions {
 }
 
 /** An address that clients can be told; the port is the one listened on when it is undefined. */
-export interface Address {
+interface Address {
   host: string
   port: number | undefined
 }
