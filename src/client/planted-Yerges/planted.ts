@@ -1,1 +1,0 @@
-export { Purgatory } from '../../broker/purgatory.ts'

@@ -1,0 +1,46 @@
+import { HANDLERS } from '../../src/broker/apis/index.ts'
+import { APIS } from '../../src/protocol/apis/index.ts'
+
+/** docs/differences.md, made from what the handlers say of themselves and from the general differences below. */
+
+const GENERAL = [
+  'Offsets, timestamps and ids are exact within ±(2^53 − 1); beyond, they are read as that bound, and refused when written. Configs keep their text, and a default of 2^63 − 1 counts as "no limit".',
+  'One process: the controller has no quorum, and its log one copy.',
+  '`__consumer_offsets` is made with as many replicas as there are brokers when `offsets.topic.replication.factor` asks for more. Kafka would refuse to make it.',
+  '`startBroker` sets `group.initial.rebalance.delay.ms` to 0; `ottla start` keeps Kafka’s 3000.',
+  'In memory mode records beyond the memory limit are refused, and the message says so.',
+  'A length of 14 to 48 bytes in the header of a batch is CORRUPT_MESSAGE; Kafka runs off its buffer for some of them.',
+  'Where Kafka answers UNKNOWN_SERVER_ERROR by an accident of its own, the code here may be another one.',
+  'Member ids, producer ids, session ids and topic ids are random or counted as in Kafka, and never the same numbers.',
+]
+
+export function renderDifferences(): string {
+  const lines = [
+    '# How Ottla differs from Apache Kafka 4.4',
+    '',
+    'Made from the handlers themselves (`differs` in `src/broker/apis/`); a test keeps it fresh. Run `npm run docs` after a change.',
+    '',
+    '## In general',
+    '',
+    ...GENERAL.map(line => `- ${line}`),
+    '',
+    '## Per API',
+    '',
+    '| key | API | versions | differs |',
+    '| --: | --- | --- | --- |',
+  ]
+  for (const { api, advertisedMin, listed, differs } of HANDLERS) {
+    const [min, max] = api.versions
+    const versions = `${min}–${max}${advertisedMin < min ? ` (told from ${advertisedMin})` : ''}${listed ? '' : ' (not listed)'}`
+    lines.push(`| ${api.key} | ${api.name} | ${versions} | ${differs.join(' ') || '–'} |`)
+  }
+  const served = new Set(HANDLERS.map(({ api }) => api.key))
+  const unserved = APIS.filter(api => !served.has(api.key)).map(api => api.name)
+  if (unserved.length > 0) lines.push('', `Known to the codec and not served: ${unserved.join(', ')}.`)
+  lines.push(
+    '',
+    'What is not in this table is not advertised, and a request for it closes the connection, as in Kafka.',
+    '',
+  )
+  return lines.join('\n')
+}
