@@ -411,6 +411,14 @@ describe('append as follower', () => {
     expect(readTexts(log, 3)).toEqual(['7:x'])
   })
 
+  it('takes holes between segments', () => {
+    const { log } = makeLog({ segmentBytes: 100 })
+    for (const baseOffset of [0, 7, 20]) log.appendAsFollower(batchOf(['x'], { baseOffset, partitionLeaderEpoch: 1 }))
+    expect(log.segmentCount).toBe(3)
+    expect(readTexts(log, 3)).toEqual(['7:x', '20:x'])
+    expect(log.availableBytes(3, 'log_end', 1e9)).toBe(2 * batchOf(['x']).length)
+  })
+
   it('rolls as often as it must', () => {
     const leader = makeLog().log
     for (const value of ['a', 'b', 'c', 'd', 'e']) append(leader, batchOf([value]))

@@ -97,8 +97,12 @@ describe('retention', () => {
 
   it('drops what lies below the log start, in any topic', () => {
     const { log } = six({ delete: false, compact: false, retentionMs: -1 })
-    log.deleteRecordsBefore(3)
+    log.deleteRecordsBefore(1)
+    expect(log.applyRetention(NOW)).toBe(0)
+    log.deleteRecordsBefore(2)
     expect(log.applyRetention(NOW)).toBe(1)
+    log.deleteRecordsBefore(3)
+    expect(log.applyRetention(NOW)).toBe(0)
     expect([log.logStartOffset, log.segmentCount]).toEqual([3, 2])
     log.deleteRecordsBefore(6)
     expect(log.applyRetention(NOW)).toBe(1)

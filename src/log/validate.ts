@@ -118,7 +118,7 @@ export function validateBatch(records: Uint8Array, at: number, size: number, rul
   } catch {
     return { refused: corrupt(records, at, topicPartition) }
   }
-  const refused = isClient ? refuseClientHeader(header, topicPartition) : undefined
+  const refused = refuseOffsets(header, topicPartition) ?? (isClient ? refuseClient(header, topicPartition) : undefined)
   if (refused) return { refused }
   const codec = targetCodec(header, config)
   if (!config.validateRecords && codecName(header.codec) === codec) {
@@ -127,9 +127,9 @@ export function validateBatch(records: Uint8Array, at: number, size: number, rul
   return walkRecords(records, at, header, codec, rules)
 }
 
-/** What only clients must heed: count and offsets that fit, no control batch, a sequence with a producer id. */
-function refuseClientHeader(header: BatchHeader, topicPartition: string): Refusal | undefined {
-  const { lastOffsetDelta, recordsCount, producerId, baseSequence } = header
+/** The offsets of a batch run from 0 on, one for each record, of which there is one at least. */
+function refuseOffsets(header: BatchHeader, topicPartition: string): Refusal | undefined {
+  const { lastOffsetDelta, recordsCount } = header
   const range = `[0, ${lastOffsetDelta}]`
   if (lastOffsetDelta < 0) {
     return invalid(`Batch has an invalid offset range: ${range} in topic partition ${topicPartition}`)
@@ -142,6 +142,12 @@ function refuseClientHeader(header: BatchHeader, topicPartition: string): Refusa
       `Inconsistent batch offset range ${range} and count of records ${recordsCount} in topic partition ${topicPartition}`,
     )
   }
+  return undefined
+}
+
+/** What only clients must heed: no control batch, and a sequence with a producer id. */
+function refuseClient(header: BatchHeader, topicPartition: string): Refusal | undefined {
+  const { producerId, baseSequence } = header
   if (header.isControl) {
     return invalid(`Clients are not allowed to write control records in topic partition ${topicPartition}`)
   }
@@ -190,11 +196,11 @@ function walkRecords(
       recordErrors.push({ batchIndex: index, ...problem })
     }
     if (timestamp > maxTimestamp) maxTimestamp = timestamp
-    if (isCompressed && header.baseOffset + cursor.offsetDelta !== header.baseOffset + index) isOrdered = false
+    if (isCompressed && cursor.offsetDelta !== index) isOrdered = false
   }
   if (recordErrors) return { refused: refuseRecords(recordErrors) }
   // Kafka leaves its in-place path here and fails inside: the answer is the same. Uncompressed ones it does not look at.
-  if (!isOrdered && rules.origin === 'client') {
+  if (!isOrdered) {
     return {
       refused: { error: 'UNKNOWN_SERVER_ERROR', message: 'offset deltas of a compressed batch are not 0, 1, 2, …' },
     }
