@@ -80,6 +80,25 @@ function stopOnSignal(broker: RunningBroker): void {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
+  // Not a second signal: a terminal sends one to both, and the parent may be gone first.
+  stopWithNpm(() => {
+    if (!stopping) stop('SIGTERM')
+  })
+}
+
+/**
+ * `npx` and `npm start` pass a signal on to the shell that they ran the command in, and that ends without a word to us. So
+ * when npm started this process, the end of its parent counts as the signal.
+ */
+function stopWithNpm(stop: () => void): void {
+  if (process.env.npm_command === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, 200)
+  timer.unref()
 }
 
 function readPort(text: string): number {

@@ -59,6 +59,14 @@ async function started(...args: string[]): Promise<Run & { port: number }> {
   return Object.assign(begun, { port })
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** A Fetch v4 of `orders` that waits for half a minute. */
 function waitingFetch(): Buffer {
   const topic = Buffer.from('orders')
@@ -106,6 +114,19 @@ describe('ottla start', () => {
     broker.child.kill('SIGTERM')
     await ended(broker)
     expect([0, 130, 143]).toContain(broker.status)
+  })
+
+  it('ends when the shell is gone that npm started it in', async () => {
+    const script = `node ${COMMAND} start --port 0 & echo pid $!; wait`
+    const env = { ...process.env, npm_command: 'exec' }
+    const shell = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'], env })
+    let printed = ''
+    shell.stdout.on('data', text => (printed += text))
+    await until(() => printed.includes('Ctrl-C'), 'the screen', 20_000)
+    const pid = Number(/pid (\d+)/.exec(printed)?.[1])
+    const client = await Client.open(Number(/address\s+\S+:(\d+)/.exec(printed)?.[1]))
+    shell.kill('SIGKILL')
+    await until(() => client.closed && !isAlive(pid), 'the end')
   })
 
   it('says in one line which port is taken, with a hint, and fails', async () => {

@@ -97,13 +97,11 @@ export async function use(): Promise<string> {
   })
 
   it('runs the command, which ends within a second on SIGTERM', async () => {
-    // A group of its own gets the signal, as a terminal sends it: npm runs the command in a shell, which tells nobody.
     const npx = spawn('npx', ['ottla', 'start', '--port', '0'], {
       cwd: directory,
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
     })
-    const signal = (name: 'SIGTERM' | 'SIGKILL') => process.kill(-(npx.pid as number), name)
     let printed = ''
     let ended = false
     npx.stdout.on('data', text => (printed += text))
@@ -113,13 +111,14 @@ export async function use(): Promise<string> {
       const port = Number(/address\s+\S+:(\d+)/.exec(printed)?.[1])
       expect((await askApiVersions(port)).readInt16BE(8)).toBe(0)
       const client = await Client.open(port)
-      signal('SIGTERM')
+      // To npx alone, which tells nobody but its shell.
+      npx.kill('SIGTERM')
       await until(() => ended && client.closed, 'the end', 1000)
       const late = new Client(port)
       await until(() => late.closed, 'a late client refused')
     } finally {
       try {
-        signal('SIGKILL')
+        process.kill(-(npx.pid as number), 'SIGKILL')
       } catch {
         // The whole group is gone, as it should be.
       }
