@@ -14,6 +14,8 @@ export class AssignedPartition implements TopicPartition {
   position: number | undefined
   /** The leader epoch of the record before the position, −1 when not known: lets the broker see a truncation (KIP-320). */
   positionEpoch = -1
+  /** The topic that the position was first used in; undefined until then. */
+  topicId: string | undefined
   /** Set by seekToBeginning and seekToEnd; else the policy of the consumer decides. */
   resetTo: OffsetReset | undefined
   paused = false
@@ -44,6 +46,7 @@ export class AssignedPartition implements TopicPartition {
   seek(offset: number | undefined, epoch = -1): void {
     this.position = offset
     this.positionEpoch = epoch
+    this.topicId = undefined
     this.resetTo = undefined
     this.stamp++
     this.notBefore = 0

@@ -6,6 +6,7 @@
 
 import { fetch } from '../protocol/apis/fetch.ts'
 import type { Decoded } from '../protocol/dsl.ts'
+import { ZERO_UUID } from '../util/uuid.ts'
 import type { AssignedPartition } from './assigned-partition.ts'
 import type { KafkaClient } from './client.ts'
 import type { ResolvedConsumerOptions } from './consumer.ts'
@@ -60,11 +61,23 @@ export class Fetcher {
     for (const assigned of partitions) {
       const { position, paused, busy, empty, notBefore } = assigned
       if (position === undefined || paused || busy || !empty || now < notBefore) continue
+      if (this.#isOtherTopic(assigned)) {
+        this.#listener.outOfRange(assigned)
+        continue
+      }
       const node = assigned.preferredReplica ?? this.#leaderOf(assigned)
       if (node === undefined || this.#client.metadata.broker(node) === undefined) this.#postpone([assigned])
       else byNode.set(node, [...(byNode.get(node) ?? []), assigned])
     }
     for (const [node, mine] of byNode) if (!this.#inFlight.has(node)) this.#ask(node, mine)
+  }
+
+  /** A topic that was deleted and made again is another one: the position in the old one says nothing of it. */
+  #isOtherTopic(assigned: AssignedPartition): boolean {
+    const topicId = this.#client.metadata.idOf(assigned.topic)
+    if (topicId === ZERO_UUID) return false
+    assigned.topicId ??= topicId
+    return assigned.topicId !== topicId
   }
 
   #leaderOf({ topic, partition }: AssignedPartition): number | undefined {
