@@ -13,7 +13,7 @@ export function checkRange(ok: boolean, name: string, wanted: string, value: unk
 /** An integer from `min` to `max`; returns it, −0 as 0. */
 export function checkInteger(name: string, value: number, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
   const ok = Number.isSafeInteger(value) && value >= min && value <= max
-  checkRange(ok, name, `an integer from ${min} to ${max}`, value)
+  if (!ok) checkRange(ok, name, `an integer from ${min} to ${max}`, value)
   return value + 0
 }
 

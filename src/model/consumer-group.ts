@@ -2,7 +2,7 @@
 // what happens when it goes back (seek) or when retention overtakes it. Members and rebalances are topic.ts's business.
 // Follows the consumer's seek, offsetsForTimes and auto.offset.reset.
 
-import { checkArray, checkChoice, checkCount, checkPartition } from './check.ts'
+import { checkArray, checkChoice, checkCount, checkInteger, checkPartition } from './check.ts'
 import { OffsetOutOfRangeError } from './errors.ts'
 import type { Partition, Rec } from './partition.ts'
 
@@ -35,9 +35,9 @@ export class ConsumerGroup<K = string, V = unknown> {
   readonly #progress: Progress[]
 
   constructor(partitions: readonly Partition<K, V>[], options: { autoOffsetReset?: AutoOffsetReset } = {}) {
+    const { autoOffsetReset = 'earliest' } = options
     checkArray('partitions', partitions)
-    const wanted = options.autoOffsetReset ?? 'earliest'
-    this.#autoOffsetReset = checkChoice('autoOffsetReset', wanted, 'earliest', 'latest', 'none')
+    this.#autoOffsetReset = checkChoice('autoOffsetReset', autoOffsetReset, 'earliest', 'latest', 'none')
     this.#partitions = [...partitions]
     this.#progress = partitions.map(partition => {
       const position = this.#autoOffsetReset === 'none' ? 0 : this.#resetOffset(partition)
@@ -47,7 +47,6 @@ export class ConsumerGroup<K = string, V = unknown> {
 
   /** The next records of all partitions, the lowest partition first. Commits nothing. */
   poll(max = 100): PolledRec<K, V>[] {
-    checkCount('max', max)
     return this.#read([...this.#partitions.keys()], max)
   }
 
@@ -58,12 +57,12 @@ export class ConsumerGroup<K = string, V = unknown> {
    */
   pollPartition(p: number, max = 100): PolledRec<K, V>[] {
     this.#check(p)
-    checkCount('max', max)
     return this.#read([p], max)
   }
 
   /** Reads first and moves positions last, so that a partition that cannot be read leaves the others where they are. */
   #read(numbers: number[], max: number): PolledRec<K, V>[] {
+    checkCount('max', max)
     const records: PolledRec<K, V>[] = []
     const moved = new Map<number, Progress>()
     for (const p of numbers) {
@@ -113,8 +112,8 @@ export class ConsumerGroup<K = string, V = unknown> {
   /** Everything through this offset is done: commits the offset after it, unless more is committed already. Moves no position. */
   commitThrough(p: number, offset: number): void {
     const progress = this.#check(p)
-    const next = checkCount('offset + 1', checkCount('offset', offset) + 1)
-    progress.committed = Math.max(progress.committed, next)
+    checkInteger('offset', offset, 0, Number.MAX_SAFE_INTEGER - 1)
+    progress.committed = Math.max(progress.committed, offset + 1)
   }
 
   /** Replay: reads on from this offset. It commits nothing, but a `commit()` afterwards lowers the committed offset too. */

@@ -28,10 +28,10 @@ export class IdempotentProducer<K = string, V = unknown> {
   #sequence = 0
 
   constructor(partition: Partition<K, V>, options: { producerId?: number; epoch?: number } = {}) {
-    this.#epoch = checkInteger('epoch', options.epoch ?? 0, 0, 32767)
-    if (options.producerId !== undefined) checkCount('producerId', options.producerId)
+    const { epoch = 0, producerId } = options
+    this.#epoch = checkInteger('epoch', epoch, 0, 32767)
+    this.#producerId = producerId === undefined ? partition.initProducerId() : checkCount('producerId', producerId)
     this.#partition = partition
-    this.#producerId = options.producerId ?? partition.initProducerId()
   }
 
   get producerId(): number {

@@ -149,7 +149,8 @@ export class Partition<K = string, V = unknown> {
    * @throws TypeError if a record has no key; nothing changed
    */
   compact(options: { tombstones?: 'keep' | 'drop' } = {}): number {
-    const tombstones = checkChoice('tombstones', options.tombstones ?? 'keep', 'keep', 'drop')
+    const { tombstones = 'keep' } = options
+    checkChoice('tombstones', tombstones, 'keep', 'drop')
     const kept = lastOfEachKey(this.#records).filter(record => tombstones === 'keep' || record.value !== null)
     const gone = this.#records.length - kept.length
     this.#records = kept

@@ -16,7 +16,7 @@ export type Partitioner = (key: Key, numPartitions: number) => number
  * @example partitionFor('foobar', 6) // 0
  */
 export function partitionFor(key: Key, numPartitions: number): number {
-  return fnv1a32(bytesOf(key)) % checkPartitionCount(numPartitions)
+  return (typeof key === 'string' ? fnv1a32OfText(key) : fnv1a32(bytesOf(key))) % checkPartitionCount(numPartitions)
 }
 
 /** The partition Kafka's Java producer chooses: murmur2 without its sign bit, modulo the number of partitions. */
@@ -43,6 +43,17 @@ export function fnv1a32(bytes: ArrayLike<number>): number {
   return hash >>> 0
 }
 
+/** The same of a string. Plain ASCII, the usual key, needs no array of bytes. */
+function fnv1a32OfText(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return fnv1a32(utf8(text))
+    hash = Math.imul(hash ^ code, 0x01000193)
+  }
+  return hash >>> 0
+}
+
 /** 32-bit murmur2 with Kafka's seed, signed as in Java. */
 export function murmur2(bytes: ArrayLike<number>): number {
   const m = 0x5bd1e995
@@ -66,8 +77,9 @@ export function murmur2(bytes: ArrayLike<number>): number {
 export function utf8(text: string): number[] {
   const bytes: number[] = []
   const low = (bits: number) => 0x80 | (bits & 0x3f)
-  for (const character of text) {
-    let code = character.codePointAt(0)!
+  for (let i = 0; i < text.length; i++) {
+    let code = text.codePointAt(i)!
+    if (code > 0xffff) i++
     if (code >= 0xd800 && code < 0xe000) code = 0xfffd
     if (code < 0x80) bytes.push(code)
     else if (code < 0x800) bytes.push(0xc0 | (code >> 6), low(code))

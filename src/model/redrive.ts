@@ -9,6 +9,7 @@ import type { Topic, TopicRecord } from './topic.ts'
 import { reasonAgainst, type Validate } from './validate.ts'
 
 const GROUP = 'redrive'
+const MANY = Number.MAX_SAFE_INTEGER
 
 export interface RedriveOptions<K extends Key, V> {
   validate: Validate<K, V>
@@ -49,10 +50,10 @@ export function redrive<K extends Key, V>(
   dlq: Topic<K, DeadLetter<K, V>>,
   options: RedriveOptions<K, V>,
 ): RedriveReport {
-  const { validate, topic, parked, filter, dryRun = false } = options
-  const limit = checkCount('limit', options.limit ?? Number.MAX_SAFE_INTEGER)
-  const maxAttempts = checkInteger('maxAttempts', options.maxAttempts ?? Number.MAX_SAFE_INTEGER, 1)
-  const now = checkCount('now', options.now ?? 0)
+  const { validate, topic, parked, filter, limit = MANY, maxAttempts = MANY, dryRun = false, now = 0 } = options
+  checkCount('limit', limit)
+  checkInteger('maxAttempts', maxAttempts, 1)
+  checkCount('now', now)
   const report: RedriveReport = { landed: 0, failed: 0, parked: 0, skipped: 0 }
   const steps: Step[] = []
 

@@ -57,11 +57,12 @@ export class ReplicatedPartition<K = string, V = unknown> {
   #unanswered: ReplicatedRec<K, V>[] = []
 
   constructor(options: ReplicationOptions) {
-    this.#replicas = checkReplicas(options.replicas).map(id => ({ id, log: [], alive: true, stalled: false }))
-    const wanted = checkInteger('minInsyncReplicas', options.minInsyncReplicas ?? 1, 1)
-    this.#minInsyncReplicas = Math.min(wanted, this.#replicas.length)
-    this.#unclean = options.uncleanLeaderElection ?? false
-    this.#manual = options.manual ?? false
+    const { replicas, minInsyncReplicas = 1, uncleanLeaderElection = false, manual = false } = options
+    checkInteger('minInsyncReplicas', minInsyncReplicas, 1)
+    this.#replicas = checkReplicas(replicas).map(id => ({ id, log: [], alive: true, stalled: false }))
+    this.#minInsyncReplicas = Math.min(minInsyncReplicas, replicas.length)
+    this.#unclean = uncleanLeaderElection
+    this.#manual = manual
     this.#isr = [...this.#replicas]
     this.#leader = this.#replicas[0]
   }

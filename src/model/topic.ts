@@ -55,10 +55,11 @@ export class Topic<K extends Key = string, V = unknown> {
 
   /** @throws RangeError if `numPartitions` is not a positive integer or an option is not one of its choices */
   constructor(numPartitions: number, options: TopicOptions = {}) {
+    const { partitioner = 'fnv1a', assignor = 'range', rebalance = 'eager' } = options
     this.numPartitions = checkPartitionCount(numPartitions)
-    this.#partitioner = choosePartitioner(options.partitioner ?? 'fnv1a')
-    const assignor = checkChoice('assignor', options.assignor ?? 'range', ...assignorNames)
-    const rebalance = checkChoice('rebalance', options.rebalance ?? 'eager', 'eager', 'cooperative')
+    checkChoice('assignor', assignor, ...assignorNames)
+    checkChoice('rebalance', rebalance, 'eager', 'cooperative')
+    this.#partitioner = choosePartitioner(partitioner)
     this.#newGroup = () => new Group(numPartitions, assignor, rebalance)
     this.#logs = Array.from({ length: numPartitions }, () => [])
   }

@@ -33,13 +33,12 @@ export type Validate<K = string, V = unknown> = ((record: IngestRecord<K, V>) =>
 export function reasonAgainst<K, V>(record: IngestRecord<K, V>, validate: Validate<K, V>): string | undefined {
   if (typeof record !== 'object' || record === null) return 'it is no record'
   if (!isKey(record.key)) return 'the key is neither null, a string nor bytes'
-  const isSchema = typeof (validate as StandardSchema | undefined)?.['~standard']?.validate === 'function'
+  const schema = (validate as StandardSchema | undefined)?.['~standard']
+  const isSchema = typeof schema?.validate === 'function'
   checkType(isSchema || typeof validate === 'function', 'validate', 'a function or a Standard Schema', validate)
   let answer: unknown
   try {
-    answer = isSchema
-      ? (validate as StandardSchema)['~standard'].validate(record.value)
-      : (validate as (record: IngestRecord<K, V>) => unknown)(record)
+    answer = isSchema ? schema.validate(record.value) : (validate as (record: IngestRecord<K, V>) => unknown)(record)
   } catch (error) {
     return messageOf(error)
   }

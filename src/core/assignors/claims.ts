@@ -29,8 +29,8 @@ const NO_GENERATION = -1
 export interface Claims {
   /** Per member, in the order of the members: the partitions that are rightly its own, by number and then by topic. */
   owned: number[][]
-  /** Per partition: the member that owned it in the newest generation before the present one, if one said so. */
-  previousOwner: Map<number, AssignorMember>
+  /** Per partition: the claim from the newest generation before the present one, if there is one. */
+  previousClaim: Map<number, Claim>
 }
 
 /**
@@ -69,11 +69,11 @@ export function settleClaims(members: readonly AssignorMember[], table: Partitio
     claims.filter(claim => claim.member === member && rightful.get(claim.index) === claim).map(claim => claim.index)
   return {
     owned: members.map(member => ownedBy(member).sort(byNumber)),
-    previousOwner: new Map([...previous].map(([index, claim]) => [index, claim.member])),
+    previousClaim: previous,
   }
 }
 
-interface Claim {
+export interface Claim {
   index: number
   member: AssignorMember
   generation: number

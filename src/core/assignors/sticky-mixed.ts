@@ -121,7 +121,7 @@ class MixedDeal {
     const load = this.#load[this.#owner[index]!]
     const candidates = this.#subscribers[index].filter(member => this.#load[member] + 1 < load)
     if (candidates.length === 0) return undefined
-    const previous = this.#claims.previousOwner.get(index)
+    const previous = this.#claims.previousClaim.get(index)?.member
     return candidates.find(member => this.#members[member] === previous) ?? this.#leastLoaded(candidates)
   }
 

@@ -48,9 +48,6 @@ export function assignSticky(input: AssignorInput, settleBy: SettleBy): StickyRe
 }
 
 function subscribeAlike(members: readonly AssignorMember[]): boolean {
-  const first = new Set(members[0]?.topics)
-  return members.every(member => {
-    const topics = new Set(member.topics)
-    return topics.size === first.size && [...topics].every(topic => first.has(topic))
-  })
+  const subscriptions = members.map(member => JSON.stringify([...new Set(member.topics)].sort()))
+  return new Set(subscriptions).size <= 1
 }
