@@ -13,6 +13,15 @@ interface Waiting {
   reject(error: Error): void
 }
 
+/** The thread as both the function that started it and the handle see it. */
+interface Thread {
+  readonly worker: Worker
+  /** Calls without an answer, by their ids. */
+  readonly waiting: Map<number, Waiting>
+  /** True once it was asked to end. */
+  closing: boolean
+}
+
 /** In the package the entry lies beside this file; in the repository it is made from the sources. */
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker-from-source.mjs' : './worker.js', import.meta.url)
 
@@ -26,19 +35,19 @@ export function startWorkerBroker(
   // Flags of this process, such as those of a test runner, are not for the broker; nor may it read our standard input.
   const worker = new Worker(entry, { workerData: input, execArgv: [], name: 'ottla' })
   return new Promise((resolve, reject) => {
-    const waiting = new Map<number, Waiting>()
+    const thread: Thread = { worker, waiting: new Map(), closing: false }
     let started = false
     worker.on('message', (message: WorkerMessage) => {
       switch (message.type) {
         case 'started':
           started = true
-          return resolve(new WorkerBroker(message.facts, worker, waiting))
+          return resolve(new WorkerBroker(message.facts, thread))
         case 'failed':
           return reject(unpackError(message.error))
         case 'returned':
-          return settle(waiting, message.id, each => each.resolve(message.value))
+          return settle(thread, message.id, each => each.resolve(message.value))
         case 'threw':
-          return settle(waiting, message.id, each => each.reject(unpackError(message.error)))
+          return settle(thread, message.id, each => each.reject(unpackError(message.error)))
         case 'log':
           return log(message.level, message.message, message.fields)
         case 'fatal':
@@ -54,15 +63,17 @@ export function startWorkerBroker(
         cause,
       })
       reject(stopped)
-      for (const id of [...waiting.keys()]) settle(waiting, id, each => each.reject(stopped))
-      if (started && cause !== undefined) onFatal(stopped)
+      for (const id of [...thread.waiting.keys()]) settle(thread, id, each => each.reject(stopped))
+      if (!started || thread.closing) return
+      log('error', `internal error: ${stopped.message}: ${cause}`, {})
+      onFatal(stopped)
     })
   })
 }
 
-function settle(waiting: Map<number, Waiting>, id: number, how: (each: Waiting) => void): void {
-  const each = waiting.get(id)
-  waiting.delete(id)
+function settle(thread: Thread, id: number, how: (each: Waiting) => void): void {
+  const each = thread.waiting.get(id)
+  thread.waiting.delete(id)
   if (each !== undefined) how(each)
 }
 
@@ -71,22 +82,20 @@ class WorkerBroker implements RunningBroker {
   readonly host: string
   readonly port: number
   readonly clusterId: string
-  readonly #worker: Worker
-  readonly #waiting: Map<number, Waiting>
+  readonly #thread: Thread
   readonly #exited: Promise<void>
   #nextId = 1
   #closing: Promise<void> | undefined
   #gone = false
 
-  constructor(facts: BrokerFacts, worker: Worker, waiting: Map<number, Waiting>) {
+  constructor(facts: BrokerFacts, thread: Thread) {
     this.bootstrapServers = facts.bootstrapServers
     this.host = facts.host
     this.port = facts.port
     this.clusterId = facts.clusterId
-    this.#worker = worker
-    this.#waiting = waiting
+    this.#thread = thread
     this.#exited = new Promise(resolve => {
-      worker.once('exit', () => {
+      thread.worker.once('exit', () => {
         this.#gone = true
         resolve()
       })
@@ -110,6 +119,7 @@ class WorkerBroker implements RunningBroker {
   /** A thread that ended by itself is as closed as can be. */
   async #close(): Promise<void> {
     if (this.#gone) return
+    this.#thread.closing = true
     try {
       await this.#call('close')
     } catch (error) {
@@ -122,8 +132,8 @@ class WorkerBroker implements RunningBroker {
     if (this.#gone) throw new OttlaError('OTTLA_WORKER_STOPPED', 'the worker thread of the broker ended')
     const call: Call = { id: this.#nextId++, method }
     return new Promise((resolve, reject) => {
-      this.#waiting.set(call.id, { resolve, reject })
-      this.#worker.postMessage(call)
+      this.#thread.waiting.set(call.id, { resolve, reject })
+      this.#thread.worker.postMessage(call)
     })
   }
 }

@@ -156,10 +156,11 @@ describe('startBroker', () => {
     const facts = { bootstrapServers: 'x:1', host: 'x', port: 1, clusterId: 'c' }
     const input = { options: {} as never, logLevel: undefined }
     const fatal: Error[] = []
+    const lines: string[] = []
     const begin = (body: string) =>
       startWorkerBroker(
         input,
-        () => {},
+        (level, message) => lines.push(`${level} ${message}`),
         error => fatal.push(error),
         entry(`import { parentPort } from 'node:worker_threads'; ${body}`),
       )
@@ -174,6 +175,7 @@ describe('startBroker', () => {
     const broker = await begin(`${started} parentPort.on('message', () => { throw new Error('late') })`)
     await expect(broker.requests()).rejects.toMatchObject({ code: 'OTTLA_WORKER_STOPPED', cause: { message: 'late' } })
     expect(fatal).toMatchObject([{ code: 'OTTLA_WORKER_STOPPED' }])
+    expect(lines).toEqual([expect.stringMatching(/^error internal error: the worker thread .* Error: late$/)])
     await expect(broker.requests()).rejects.toMatchObject({ code: 'OTTLA_WORKER_STOPPED' })
     await broker.close()
   })
