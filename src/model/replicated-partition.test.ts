@@ -162,6 +162,15 @@ describe('elections', () => {
     expect(p.lost()).toEqual([])
   })
 
+  it('a restart ends a stall', () => {
+    const p = create()
+    p.stall(3)
+    p.kill(3)
+    p.append('k', 'a')
+    p.restart(3)
+    expect([p.isr, values(p.log(3))]).toEqual([[1, 2, 3], 'a'])
+  })
+
   it('killing the dead and restarting the living does nothing', () => {
     const p = create()
     p.restart(1)

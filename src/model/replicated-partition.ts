@@ -154,11 +154,12 @@ export class ReplicatedPartition<K = string, V = unknown> {
     this.#afterEachCall()
   }
 
-  /** The replica's broker is back, with the log it had. */
+  /** The replica's broker is back, with the log it had; whatever made it stall is over. */
   restart(replica: number): void {
     const back = this.#find(replica)
     if (back.alive) return
     back.alive = true
+    back.stalled = false
     if (this.#leader === null) this.#elect()
     this.#afterEachCall()
   }

@@ -75,7 +75,7 @@ function reasonOfIssues(result: unknown): string | undefined {
 }
 
 /** What was thrown, in words; anything can be thrown, also what cannot be made a string. */
-export function messageOf(error: unknown): string {
+function messageOf(error: unknown): string {
   try {
     const message = (error as { message?: unknown } | undefined)?.message
     return typeof message === 'string' && message !== '' ? message : String(error)

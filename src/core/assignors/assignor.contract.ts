@@ -78,7 +78,7 @@ export function expectValid(input: AssignorInput, assignment: Assignment, comple
 }
 
 /** Lets every member rejoin with what it got, owning what it keeps, until nothing changes; returns the number of rounds. */
-export function settle(assignor: Assignor, input: AssignorInput, maxRounds = 5): { rounds: number; last: Assignment } {
+function settle(assignor: Assignor, input: AssignorInput, maxRounds = 5): { rounds: number; last: Assignment } {
   let members = [...input.members]
   let last: Assignment = new Map()
   for (let round = 1; round <= maxRounds; round++) {

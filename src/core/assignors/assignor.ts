@@ -47,7 +47,7 @@ export function compareStrings(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-export function compareTopicPartitions(a: TopicPartition, b: TopicPartition): number {
+function compareTopicPartitions(a: TopicPartition, b: TopicPartition): number {
   return compareStrings(a.topic, b.topic) || a.partition - b.partition
 }
 

@@ -73,7 +73,7 @@ export function settleClaims(members: readonly AssignorMember[], table: Partitio
   }
 }
 
-export interface Claim {
+interface Claim {
   index: number
   member: AssignorMember
   generation: number

@@ -5,7 +5,7 @@
 import type { AssignorInput, AssignorMember, TopicPartition } from './assignor.ts'
 
 /** Whether a replica of the partition is in the member's own rack; a member without a rack is near nothing. */
-export function isNear(member: AssignorMember, partition: TopicPartition, racks: AssignorInput['racks']): boolean {
+function isNear(member: AssignorMember, partition: TopicPartition, racks: AssignorInput['racks']): boolean {
   return !!member.rackId && racksOf(partition, racks).includes(member.rackId)
 }
 
