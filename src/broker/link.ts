@@ -1,8 +1,11 @@
 import type { alterClientQuotas } from '../protocol/apis/alter-client-quotas.ts'
 import type { alterConfigs } from '../protocol/apis/alter-configs.ts'
+import type { alterPartitionReassignments } from '../protocol/apis/alter-partition-reassignments.ts'
+import type { alterUserScramCredentials } from '../protocol/apis/alter-user-scram-credentials.ts'
 import type { createPartitions } from '../protocol/apis/create-partitions.ts'
 import type { createTopics } from '../protocol/apis/create-topics.ts'
 import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
+import type { electLeaders } from '../protocol/apis/elect-leaders.ts'
 import type { incrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
 import type { updateFeatures } from '../protocol/apis/update-features.ts'
 import type { Api, Decoded, Encodable, Fields, Struct } from '../protocol/dsl.ts'
@@ -25,6 +28,9 @@ export interface ControllerMessages {
   alterConfigs: Forwarded<typeof alterConfigs>
   incrementalAlterConfigs: Forwarded<typeof incrementalAlterConfigs>
   alterClientQuotas: Forwarded<typeof alterClientQuotas>
+  alterUserScramCredentials: Forwarded<typeof alterUserScramCredentials>
+  alterPartitionReassignments: Forwarded<typeof alterPartitionReassignments>
+  electLeaders: Forwarded<typeof electLeaders>
   updateFeatures: Forwarded<typeof updateFeatures>
   allocateProducerIds: {
     request: { brokerId: number; brokerEpoch: number }

@@ -1,4 +1,5 @@
 import type { AppendResult, Log } from '../log/log.ts'
+import type { LogConfig } from '../log/log-config.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import { assert } from '../util/assert.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
@@ -21,6 +22,8 @@ export class Partition {
   #log: Log | undefined
   #image: PartitionImage
   #gone = false
+  /** `min.insync.replicas`, read once until it changes. */
+  #minInsyncReplicas: number | undefined
   readonly #watermarkListeners = new Set<(offset: number) => void>()
   /** How far each follower's log reaches, as its fetches said. */
   readonly #followers = new Map<number, number>()
@@ -80,7 +83,14 @@ export class Partition {
 
   /** The minimum that counts: never more than there are replicas. */
   get minInsyncReplicas(): number {
-    return Math.min(this.#config().number('min.insync.replicas'), this.#image.replicas.length)
+    this.#minInsyncReplicas ??= this.#config().number('min.insync.replicas')
+    return Math.min(this.#minInsyncReplicas, this.#image.replicas.length)
+  }
+
+  /** Configs of the topic changed. */
+  reconfigure(logConfig: LogConfig): void {
+    this.#minInsyncReplicas = undefined
+    this.#log?.updateConfig(logConfig)
   }
 
   /** Takes over what the controller decided. */

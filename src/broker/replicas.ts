@@ -121,7 +121,7 @@ export class Replicas {
   reconfigure(topic?: string): void {
     for (const partition of this.all()) {
       if (topic !== undefined && partition.topic !== topic) continue
-      partition.openedLog?.updateConfig(logConfigOf(this.topicConfig(partition.topic), this.#config))
+      partition.reconfigure(logConfigOf(this.topicConfig(partition.topic), this.#config))
     }
   }
 

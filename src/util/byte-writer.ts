@@ -2,7 +2,13 @@ import { assert } from './assert.ts'
 import { utf8Length, utf8Write } from './utf8.ts'
 
 const TWO_32 = 0x100000000
-const FIRST_CHUNK = 256
+/** What a writer begins with; most responses need no more. */
+const FIRST_CHUNK = 512
+const SLAB = 64 * 1024
+
+/** Small chunks are cut from a common slab, since a typed array of its own costs more than what is written into it. */
+let slab = new Uint8Array(SLAB)
+let slabUsed = 0
 
 /**
  * Builds bytes, big-endian, as a list of parts: what is written goes into growing chunks of its own, and large byte
@@ -10,13 +16,31 @@ const FIRST_CHUNK = 256
  */
 export class ByteWriter {
   #chunk: Uint8Array
-  #start = 0
-  #position = 0
+  #start: number
+  #position: number
+  /** Where the chunk ends for this writer. */
+  #limit: number
   #parts: Uint8Array[] = []
   #partsLength = 0
 
+  /** @param capacity how much is likely to be written; a guess that is too low costs a copy */
   constructor(capacity = FIRST_CHUNK) {
-    this.#chunk = new Uint8Array(capacity)
+    if (capacity > FIRST_CHUNK) {
+      this.#chunk = new Uint8Array(capacity)
+      this.#start = 0
+      this.#position = 0
+      this.#limit = capacity
+      return
+    }
+    if (slabUsed + FIRST_CHUNK > SLAB) {
+      slab = new Uint8Array(SLAB)
+      slabUsed = 0
+    }
+    this.#chunk = slab
+    this.#start = slabUsed
+    this.#position = slabUsed
+    slabUsed += FIRST_CHUNK
+    this.#limit = slabUsed
   }
 
   /** Bytes written so far. */
@@ -27,7 +51,7 @@ export class ByteWriter {
   /** Makes room for `length` bytes and returns where they go in the present chunk. */
   #reserve(length: number): number {
     const at = this.#position
-    if (at + length > this.#chunk.length) {
+    if (at + length > this.#limit) {
       this.#grow(length)
       return this.#reserve(length)
     }
@@ -37,11 +61,12 @@ export class ByteWriter {
 
   #grow(length: number): void {
     const used = this.#position - this.#start
-    const bigger = new Uint8Array(Math.max(this.#chunk.length * 2, used + length))
+    const bigger = new Uint8Array(Math.max((this.#limit - this.#start) * 2, used + length, 2 * FIRST_CHUNK))
     bigger.set(this.#chunk.subarray(this.#start, this.#position))
     this.#chunk = bigger
     this.#start = 0
     this.#position = used
+    this.#limit = bigger.length
   }
 
   int8(value: number): void {
@@ -136,6 +161,11 @@ export class ByteWriter {
   /** Everything written, in order. */
   parts(): Uint8Array[] {
     this.#closePart()
+    // What was not needed goes back, if nobody has cut from the slab since.
+    if (this.#chunk === slab && this.#limit === slabUsed) {
+      slabUsed = this.#position
+      this.#limit = this.#position
+    }
     return this.#parts
   }
 

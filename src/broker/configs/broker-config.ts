@@ -39,6 +39,8 @@ export function checkBrokerConfigs(configs: Readonly<Record<string, string>>): s
 
 export class BrokerConfig {
   readonly #static: ReadonlyMap<string, string>
+  /** Read once: requests ask for some of them each time. */
+  readonly #numbers = new Map<string, number>()
   #dynamic: ReadonlyMap<string, string> = new Map()
   #dynamicDefault: ReadonlyMap<string, string> = new Map()
 
@@ -50,6 +52,7 @@ export class BrokerConfig {
 
   /** Takes over what was changed at run time, for this broker and for all. */
   setDynamic(own: ReadonlyMap<string, string>, forAll: ReadonlyMap<string, string>): void {
+    this.#numbers.clear()
     this.#dynamic = own
     this.#dynamicDefault = forAll
   }
@@ -84,7 +87,12 @@ export class BrokerConfig {
   }
 
   number(name: string): number {
-    return toNumber(this.text(name) as string)
+    let number = this.#numbers.get(name)
+    if (number === undefined) {
+      number = toNumber(this.text(name) as string)
+      this.#numbers.set(name, number)
+    }
+    return number
   }
 
   boolean(name: string): boolean {

@@ -1,6 +1,7 @@
 import type { TopicOverrides } from '../configs/topic-config.ts'
 import { Quotas } from './quotas.ts'
 import type { AppliedRecord } from './records.ts'
+import { ScramCredentials } from './scram.ts'
 
 /**
  * The cluster as somebody knows it: brokers, topics, configs, built from the metadata records that reached them. The
@@ -44,6 +45,7 @@ export class MetadataImage {
   readonly topicsById = new Map<string, TopicImage>()
   readonly #configs = new Map<string, Map<string, string>>()
   readonly quotas = new Quotas()
+  readonly scram = new ScramCredentials()
   nextProducerId = 0
 
   /** The values that were set for a resource; an empty map when there are none. */
@@ -86,6 +88,12 @@ export class MetadataImage {
         return
       case 'clientQuota':
         this.quotas.set(record.entity, record.key, record.remove ? null : record.value)
+        return
+      case 'scramCredential':
+        this.scram.set(record)
+        return
+      case 'removeScramCredential':
+        this.scram.remove(record.name, record.mechanism)
         return
       case 'producerIds':
         this.nextProducerId = record.nextProducerId

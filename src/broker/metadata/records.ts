@@ -2,9 +2,11 @@ import { decodeMessage, encodeVersioned } from '../../protocol/codec.ts'
 import {
   array,
   bool,
+  bytes,
   type Decoded,
   type Encodable,
   float64,
+  int8,
   int16,
   int32,
   int64,
@@ -98,14 +100,37 @@ const clientQuota = message({
   }),
 })
 
+const scramCredential = message({
+  name: 'UserScramCredentialRecord',
+  versions: [0, 0],
+  flexible: 0,
+  body: struct({
+    name: string(),
+    mechanism: int8(),
+    salt: bytes(),
+    storedKey: bytes(),
+    serverKey: bytes(),
+    iterations: int32(),
+  }),
+})
+
+const removeScramCredential = message({
+  name: 'RemoveUserScramCredentialRecord',
+  versions: [0, 0],
+  flexible: 0,
+  body: struct({ name: string(), mechanism: int8() }),
+})
+
 /** By their number on disk: KRaft's own. */
 const TYPES = {
   topic: { id: 2, schema: topic },
   partition: { id: 3, schema: partition },
   config: { id: 4, schema: config },
   removeTopic: { id: 9, schema: removeTopic },
+  scramCredential: { id: 11, schema: scramCredential },
   clientQuota: { id: 14, schema: clientQuota },
   producerIds: { id: 15, schema: producerIds },
+  removeScramCredential: { id: 16, schema: removeScramCredential },
   registerBroker: { id: 27, schema: registerBroker },
 } as const
 

@@ -1,0 +1,13 @@
+import { saslAuthenticate } from '../../protocol/apis/sasl-authenticate.ts'
+import { ERROR_CODES } from '../../protocol/errors.ts'
+import { handler } from '../handler.ts'
+
+/** Out of place once a connection is authenticated, and on a plain listener it is from the start (`KafkaApis`). */
+export const saslAuthenticateHandler = handler(
+  saslAuthenticate,
+  () => ({
+    errorCode: ERROR_CODES.ILLEGAL_SASL_STATE,
+    errorMessage: 'SaslAuthenticate request received after successful authentication',
+  }),
+  { differs: ['There are no listeners with SASL yet: always ILLEGAL_SASL_STATE.'] },
+)
