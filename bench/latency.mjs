@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
 })
 const seconds = Number(options.seconds)
 const TOPIC = 'bench-latency'
-const WARM_UP_SECONDS = 1
+const WARM_UP_SECONDS = 2
 
 const target = await startTarget(options)
 const echo = await startBare('echo')
@@ -66,6 +66,7 @@ async function measureBroker(rate) {
     value.writeDoubleBE(due)
     producer.write(produce(TOPIC, 0, recordBatch([value])))
   })
+  await arrived(delays, rate)
   const used = cpuSeconds(target.pid) - cpu
   producer.close()
   consumer.close()
@@ -82,6 +83,7 @@ async function measureEcho(rate) {
     frame.writeDoubleBE(due, 4)
     link.write(frame)
   })
+  await arrived(delays, rate)
   const used = cpuSeconds(echo.pid) - cpu
   link.close()
   return figures(rate, delays, used)
@@ -111,7 +113,15 @@ async function atRate(rate, send) {
       sent++
     } else await (wait > 1.5 ? sleep(wait - 1) : new Promise(resolve => setImmediate(resolve)))
   }
-  await sleep(200)
+}
+
+/** Those that come late count, too: a broker that cannot keep up is given time to catch up. */
+async function arrived(delays, rate) {
+  const deadline = performance.now() + 30_000
+  while (delays.length < rate * (seconds + WARM_UP_SECONDS)) {
+    if (performance.now() > deadline) throw new Error('not all records arrived within 30 s')
+    await sleep(10)
+  }
 }
 
 /** Where the partition ends: what one reads to its end goes on there. */

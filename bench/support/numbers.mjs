@@ -22,6 +22,6 @@ export function printTable(rows) {
 function format(value) {
   if (typeof value !== 'number') return String(value ?? '')
   if (Number.isNaN(value)) return '-'
-  if (value >= 100) return Math.round(value).toLocaleString('en')
+  if (value >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString('en')
   return value.toFixed(value >= 10 ? 1 : 2)
 }
