@@ -14,9 +14,12 @@ import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
 import { alterClientQuotasDecision } from './decisions/alter-client-quotas.ts'
 import { alterConfigsDecision, incrementalAlterConfigsDecision } from './decisions/alter-configs.ts'
+import { alterUserScramCredentialsDecision } from './decisions/alter-scram-credentials.ts'
 import { createPartitionsDecision } from './decisions/create-partitions.ts'
 import { createTopicsDecision } from './decisions/create-topics.ts'
 import { deleteTopicsDecision } from './decisions/delete-topics.ts'
+import { electLeadersDecision } from './decisions/elect-leaders.ts'
+import { alterPartitionReassignmentsDecision } from './decisions/reassign-partitions.ts'
 import { allocateProducerIds, registerBroker } from './decisions/registration.ts'
 import { updateFeaturesDecision } from './decisions/update-features.ts'
 
@@ -50,6 +53,9 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   alterConfigs: alterConfigsDecision,
   incrementalAlterConfigs: incrementalAlterConfigsDecision,
   alterClientQuotas: alterClientQuotasDecision,
+  alterUserScramCredentials: alterUserScramCredentialsDecision,
+  alterPartitionReassignments: alterPartitionReassignmentsDecision,
+  electLeaders: electLeadersDecision,
   updateFeatures: updateFeaturesDecision,
   allocateProducerIds,
 }

@@ -39,8 +39,8 @@ export function checkReplicas(
   if (unknown !== undefined) {
     return `The manual partition assignment includes broker ${unknown}, but no such broker is registered.`
   }
-  if (new Set(replicas).size < replicas.length)
-    return 'The manual partition assignment includes a broker more than once.'
+  const twice = replicas.find((id, at) => replicas.indexOf(id) !== at)
+  if (twice !== undefined) return `The manual partition assignment includes the broker ${twice} more than once.`
   if (replicas.length !== expected) {
     return `The manual partition assignment includes a partition with ${replicas.length} replica(s), but another has ${expected}.`
   }
