@@ -36,7 +36,7 @@ export interface ConsumerOptions {
   readonly fetchSessions?: boolean
 }
 
-export const CONSUMER_DEFAULTS = {
+const CONSUMER_DEFAULTS = {
   isolationLevel: 'read_uncommitted' as IsolationLevel,
   autoOffsetReset: 'latest' as OffsetReset | 'none',
   maxWaitMs: 500,

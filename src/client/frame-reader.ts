@@ -4,7 +4,7 @@
  */
 
 /** Thrown when a length says something impossible. */
-export class FrameError extends Error {
+class FrameError extends Error {
   override readonly name = 'FrameError'
 }
 

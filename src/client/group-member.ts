@@ -54,7 +54,7 @@ export interface GroupMemberOptions {
   readonly listener?: GroupListener
 }
 
-export const MEMBER_DEFAULTS = {
+const MEMBER_DEFAULTS = {
   assignors: assignors.filter(({ name }) => name === 'range' || name === 'cooperative-sticky'),
   sessionTimeoutMs: 45_000,
   rebalanceTimeoutMs: 300_000,

@@ -3,6 +3,10 @@
  * `Env`, and every answer is a `Later` of a {@link Result}: nothing is thrown after a call, nothing is a promise. It knows
  * nothing of Ottla's broker and speaks to any Kafka.
  *
+ * Whoever calls it from outside ends what they do with `env.turns.drain()`, as the transport and the timers do: only then do
+ * answers reach their listeners. A promise of an answer is made at that border:
+ * `new Promise(resolve => { later.whenSettled(resolve); env.turns.drain() })`.
+ *
  * @example
  * import { KafkaClient, Producer } from 'ottla/client'
  *

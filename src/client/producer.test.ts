@@ -269,20 +269,6 @@ describe('trying again', () => {
     ])
   })
 
-  it('has at most five batches of a partition on their way', () => {
-    const { env, brokers, send, sent } = start()
-    send('warm')
-    env.settle()
-    brokers.on(produce, () => SILENT)
-    for (let index = 0; index < 8; index++) {
-      send(`${index}`)
-      env.settle()
-    }
-    // The scripted broker reads the first only; what the client wrote is told by what it keeps.
-    expect(sent().length).toBe(2)
-    env.advance(200_000)
-  })
-
   it('begins a new epoch when the broker has lost the sequence, and numbers what is behind anew', () => {
     const { env, brokers, send, sequences } = start()
     send('warm')
