@@ -306,6 +306,18 @@ describe('a high watermark that stands still', () => {
     expect(world.group().state).toBe('PreparingRebalance')
   })
 
+  it('until the next generation makes the assignment worthless too', () => {
+    const { world, leader, follower } = groupIn('CompletingRebalance')
+    world.log.held = true
+    world.sync({ memberId: leader, generationId: 1, assignments: [] })
+    world.join({ memberId: leader, protocols: [protocol('range', 'other')] }, 2)
+    world.join({ memberId: follower, protocols: FOLLOWER_PROTOCOLS }, 2)
+    expect(world.group()).toMatchObject({ state: 'CompletingRebalance', generationId: 2 })
+    world.log.commit()
+    world.settle()
+    expect(world.group().state).toBe('CompletingRebalance')
+  })
+
   it('lets no new group be dropped that stands in the log already', () => {
     const world = new World({ initialRebalanceDelayMs: 10 })
     world.log.held = true

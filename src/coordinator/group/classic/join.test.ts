@@ -250,15 +250,31 @@ describe('parked members', () => {
 
   it('have a new session when they are answered', () => {
     const { world, leader, follower } = groupIn('PreparingRebalance')
-    const joins = [
-      world.join({ memberId: leader, protocols: [protocol('range', 'l')] }, 2),
-      world.join({ memberId: follower, protocols: [protocol('range', 'f')] }, 2),
-    ]
-    expect(joins.map(({ error }) => error)).toEqual(['NONE', 'NONE'])
+    const first = world.join({ memberId: leader, protocols: [protocol('range', 'l')] }, 2)
+    world.wait(8_000)
+    const second = world.join({ memberId: follower, protocols: [protocol('range', 'f')] }, 2)
+    expect([first.error, second.error]).toEqual(['NONE', 'NONE'])
     world.wait(9_999)
     expect(world.heartbeat({ memberId: leader, generationId: 2 }).error).toBe('NONE')
     world.wait(1)
     expect(world.heartbeat({ memberId: follower, generationId: 2 }).error).toBe('UNKNOWN_MEMBER_ID')
+  })
+
+  it('have a new session when they get their assignment, however long they waited for it', () => {
+    const scene = groupIn('CompletingRebalance')
+    const { world, leader, follower } = scene
+    const sync = world.sync({ memberId: follower, generationId: 1 })
+    for (let passed = 0; passed < 30_000; passed += 5_000) {
+      world.heartbeat({ memberId: leader, generationId: 1 })
+      world.wait(5_000)
+    }
+    world.sync({ memberId: leader, generationId: 1, assignments: [] })
+    expect(sync.error).toBe('NONE')
+    world.wait(9_999)
+    world.heartbeat({ memberId: leader, generationId: 1 })
+    expect(stateOf(scene)).toBe('Stable')
+    world.wait(1)
+    expect(world.heartbeat({ memberId: follower, generationId: 1 }).error).toBe('UNKNOWN_MEMBER_ID')
   })
 })
 
