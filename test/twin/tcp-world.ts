@@ -1,0 +1,91 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FrameInbox, type Line, type World } from './world.ts'
+
+/** A broker behind TCP, in real time: Ottla or Kafka. */
+export class TcpWorld implements World {
+  readonly #host: string
+  readonly #port: number
+
+  constructor(host: string, port: number) {
+    this.#host = host
+    this.#port = port
+  }
+
+  now(): number {
+    return Date.now()
+  }
+
+  random(): number {
+    return Math.random()
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await sleep(ms)
+  }
+
+  connect(): Promise<Line> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: this.#host, port: this.#port, noDelay: true }, () => {
+        socket.off('error', reject)
+        resolve(new TcpLine(socket))
+      })
+      socket.once('error', reject)
+    })
+  }
+}
+
+class TcpLine implements Line {
+  closed = false
+  readonly #socket: Socket
+  readonly #inbox = new FrameInbox()
+  /** Who waits for the next frame. */
+  #wake = () => {}
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', bytes => {
+      this.#inbox.offer(bytes)
+      this.#wake()
+    })
+    // A connection that breaks is closed too.
+    socket.on('error', () => {})
+    for (const event of ['end', 'close']) {
+      socket.on(event, () => {
+        this.closed = true
+        this.#wake()
+      })
+    }
+  }
+
+  send(bytes: Uint8Array): void {
+    this.#socket.write(bytes)
+  }
+
+  async read(ms: number): Promise<Uint8Array | 'closed' | undefined> {
+    const end = Date.now() + ms
+    for (;;) {
+      const frame = this.#inbox.take()
+      if (frame !== undefined) return frame
+      if (this.closed) return 'closed'
+      const left = end - Date.now()
+      if (left <= 0) return undefined
+      await this.#next(left)
+    }
+  }
+
+  close(): void {
+    this.closed = true
+    this.#socket.destroy()
+  }
+
+  #next(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
