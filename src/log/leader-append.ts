@@ -10,8 +10,8 @@ import {
   CODEC_MASK,
   CONTROL_BIT,
   DELETE_HORIZON_BIT,
-  eachBatch,
   LOG_APPEND_TIME_BIT,
+  nextBatchSize,
   readBatchHeader,
   refreshCrc,
   setAttributes,
@@ -29,7 +29,7 @@ import { ProduceRecordsError, RecordsInvalidError } from './append-error.ts'
 import type { LogConfig } from './log-config.ts'
 import type { ProducerBatch, ProducerStates } from './producer-state.ts'
 import { markerOf } from './recovery.ts'
-import { type AcceptedBatch, refuseProduceRecords, validateBatch } from './validate.ts'
+import { type AcceptedBatch, type Refusal, refuseProduceRecords, validateBatch } from './validate.ts'
 
 /** The newest version of Produce: what a client's batch is held to when the caller does not say. */
 const NEWEST_PRODUCE = 13
@@ -63,11 +63,38 @@ export interface PreparedAppend {
 
 /** What the log knows that an append depends on. */
 export interface AppendContext {
-  config: LogConfig
-  platform: RecordsPlatform
-  producers: ProducerStates
-  logEndOffset: number
-  topicPartition: string
+  readonly config: LogConfig
+  readonly platform: RecordsPlatform
+  readonly producers: ProducerStates
+  readonly logEndOffset: number
+  readonly topicPartition: string
+}
+
+/** That, and what this append was asked with: one object for all steps of the hot path, which spreading would slow down. */
+class LeaderAppend implements AppendContext {
+  readonly config: LogConfig
+  readonly platform: RecordsPlatform
+  readonly producers: ProducerStates
+  readonly logEndOffset: number
+  readonly topicPartition: string
+  readonly leaderEpoch: number
+  readonly now: number
+  readonly origin: 'client' | 'coordinator'
+  readonly produceVersion: number
+  readonly transactionVersion: number
+
+  constructor(context: AppendContext, options: LeaderAppendOptions) {
+    this.config = context.config
+    this.platform = context.platform
+    this.producers = context.producers
+    this.logEndOffset = context.logEndOffset
+    this.topicPartition = context.topicPartition
+    this.leaderEpoch = options.leaderEpoch
+    this.now = options.now
+    this.origin = options.origin
+    this.produceVersion = options.produceVersion ?? NEWEST_PRODUCE
+    this.transactionVersion = options.transactionVersion ?? 0
+  }
 }
 
 /**
@@ -75,7 +102,7 @@ export interface AppendContext {
  *
  * @throws {ProduceRecordsError}
  */
-export function checkProduceRecords(records: Uint8Array, produceVersion: number): void {
+function checkProduceRecords(records: Uint8Array, produceVersion: number): void {
   let refused: ReturnType<typeof refuseProduceRecords>
   try {
     refused = refuseProduceRecords(records, produceVersion)
@@ -97,55 +124,70 @@ export function prepareLeaderAppend(
   options: LeaderAppendOptions,
   context: AppendContext,
 ): PreparedAppend | { duplicate: ProducerBatch } {
-  const { origin } = options
-  if (origin === 'client') checkProduceRecords(records, options.produceVersion ?? NEWEST_PRODUCE)
-  const accepted = acceptAll(records, options, context)
-  const markers = accepted.map(({ header, at }) => markerOf(records, at, header, context.platform))
-  const rules = { origin, transactionVersion: options.transactionVersion ?? 0 }
-  for (const [index, { header }] of accepted.entries()) {
-    if (header.producerId < 0) continue
-    const duplicate = origin === 'client' ? context.producers.duplicateOf(header) : undefined
+  const append = new LeaderAppend(context, options)
+  if (append.origin === 'client') checkProduceRecords(records, append.produceVersion)
+  const accepted = acceptAll(records, append)
+  const markers: (EndTransactionMarker | undefined)[] = []
+  for (const { header, at } of accepted) {
+    const marker = markerOf(records, at, header, append.platform)
+    const duplicate = checkProducer(header, marker, append)
     if (duplicate) return { duplicate }
-    const marker = markers[index]
-    if (marker) context.producers.checkMarker(header, marker, rules)
-    else if (!header.isControl) context.producers.checkData(header, rules)
+    markers.push(marker)
   }
-  return assignOffsets(records, accepted, markers, options, context)
+  return assignOffsets(records, accepted, markers, append)
 }
 
-function acceptAll(records: Uint8Array, options: LeaderAppendOptions, context: AppendContext): AcceptedBatch[] {
-  const rules = { ...context, origin: options.origin, now: options.now }
+function acceptAll(records: Uint8Array, append: LeaderAppend): AcceptedBatch[] {
   const accepted: AcceptedBatch[] = []
-  eachBatch(records, (at, size) => {
-    // A client's bytes hold one batch, and maybe a few bytes behind it that nobody looks at.
-    const verdict = validateBatch(records, at, size, rules)
-    if ('accepted' in verdict) return accepted.push(verdict.accepted)
-    const { error, message, recordErrors } = verdict.refused
-    throw recordErrors ? new RecordsInvalidError(error, message, recordErrors) : new KafkaError(error, message)
-  })
+  const end = records.length
+  // A client's bytes hold one batch, and maybe a few bytes behind it that nobody looks at.
+  for (let at = 0, size: number; (size = nextBatchSize(records, at, end)) > 0; at += size) {
+    const verdict = validateBatch(records, at, size, append)
+    if (verdict.error !== undefined) throw refusalOf(verdict)
+    accepted.push(verdict)
+  }
   if (accepted.length === 0) throw new KafkaError('INVALID_RECORD', 'there is no record batch to append')
   return accepted
+}
+
+function refusalOf({ error, message, recordErrors }: Refusal): KafkaError {
+  return recordErrors ? new RecordsInvalidError(error, message, recordErrors) : new KafkaError(error, message)
+}
+
+/** The batch that `header` repeats, or undefined if it may be appended. */
+function checkProducer(
+  header: BatchHeader,
+  marker: EndTransactionMarker | undefined,
+  append: LeaderAppend,
+): ProducerBatch | undefined {
+  const { producers, origin } = append
+  if (header.producerId < 0) return undefined
+  const duplicate = origin === 'client' ? producers.duplicateOf(header) : undefined
+  if (duplicate) return duplicate
+  if (marker) producers.checkMarker(header, marker, append)
+  else if (!header.isControl) producers.checkData(header, append)
+  return undefined
 }
 
 function assignOffsets(
   records: Uint8Array,
   accepted: AcceptedBatch[],
   markers: (EndTransactionMarker | undefined)[],
-  options: LeaderAppendOptions,
-  context: AppendContext,
+  append: LeaderAppend,
 ): PreparedAppend {
   const parts: Uint8Array[] = []
   const batches: PreparedBatch[] = []
-  let offset = context.logEndOffset
+  let offset = append.logEndOffset
   let at = 0
   let maxTimestamp = -1
-  for (const [index, batch] of accepted.entries()) {
+  for (let index = 0; index < accepted.length; index++) {
+    const batch = accepted[index]
     const isKept = codecName(batch.header.codec) === batch.codec
     const bytes = isKept
       ? records.subarray(batch.at, batch.at + batch.header.sizeInBytes)
-      : rebuild(records, batch, options.now, context)
+      : rebuild(records, batch, append)
     const header = isKept ? batch.header : readBatchHeader(bytes, 0)
-    patch(bytes, header, isKept ? batch.maxTimestamp : header.maxTimestamp, offset, options, context)
+    patch(bytes, header, isKept ? batch.maxTimestamp : header.maxTimestamp, offset, append)
     if (header.maxTimestamp > maxTimestamp) maxTimestamp = header.maxTimestamp
     parts.push(bytes)
     batches.push({ header, at, marker: markers[index] })
@@ -153,10 +195,10 @@ function assignOffsets(
     offset = header.lastOffset + 1
   }
   const bytes = parts.length === 1 ? parts[0] : concat(parts)
-  if (bytes.length > context.config.segmentBytes) {
+  if (bytes.length > append.config.segmentBytes) {
     throw new KafkaError(
       'RECORD_LIST_TOO_LARGE',
-      `Message batch size is ${bytes.length} bytes in append to partition ${context.topicPartition}, which exceeds the maximum configured segment size of ${context.config.segmentBytes}.`,
+      `Message batch size is ${bytes.length} bytes in append to partition ${append.topicPartition}, which exceeds the maximum configured segment size of ${append.config.segmentBytes}.`,
     )
   }
   return { records: bytes, batches, lastOffset: offset - 1, maxTimestamp }
@@ -168,16 +210,15 @@ function patch(
   header: BatchHeader,
   maxTimestamp: number,
   offset: number,
-  options: LeaderAppendOptions,
-  context: AppendContext,
+  append: LeaderAppend,
 ): void {
-  const type = context.config.messageTimestampType
-  const time = type === 'LogAppendTime' ? options.now : maxTimestamp
+  const type = append.config.messageTimestampType
+  const time = type === 'LogAppendTime' ? append.now : maxTimestamp
   header.baseOffset = offset
   header.lastOffset = offset + header.lastOffsetDelta
-  header.partitionLeaderEpoch = options.leaderEpoch
+  header.partitionLeaderEpoch = append.leaderEpoch
   setBaseOffset(bytes, 0, offset)
-  setPartitionLeaderEpoch(bytes, 0, options.leaderEpoch)
+  setPartitionLeaderEpoch(bytes, 0, append.leaderEpoch)
   if (header.timestampType === type && header.maxTimestamp === time) return
   header.timestampType = type
   header.maxTimestamp = time
@@ -185,12 +226,12 @@ function patch(
   if (type === 'LogAppendTime') header.attributes |= LOG_APPEND_TIME_BIT
   setAttributes(bytes, 0, header.attributes)
   setMaxTimestamp(bytes, 0, time)
-  refreshCrc(bytes, 0, context.platform.crc32c)
+  refreshCrc(bytes, 0, append.platform.crc32c)
 }
 
 /** The same records in a batch with the codec that the topic wants. */
-function rebuild(records: Uint8Array, batch: AcceptedBatch, now: number, context: AppendContext): Uint8Array {
-  const { config, platform } = context
+function rebuild(records: Uint8Array, batch: AcceptedBatch, append: LeaderAppend): Uint8Array {
+  const { config, platform } = append
   const { header } = batch
   const bytes = buildBatch({
     records: readRecords(records, batch.at, platform, config.maxDecompressedBytes),
@@ -203,11 +244,11 @@ function rebuild(records: Uint8Array, batch: AcceptedBatch, now: number, context
     isTransactional: header.isTransactional,
     isControl: header.isControl,
     timestampType: config.messageTimestampType,
-    logAppendTime: now,
+    logAppendTime: append.now,
   })
   if (bytes.length <= config.maxMessageBytes) return bytes
   throw new KafkaError(
     'MESSAGE_TOO_LARGE',
-    `Message batch size is ${bytes.length} bytes in append to partition ${context.topicPartition} which exceeds the maximum configured size of ${config.maxMessageBytes}.`,
+    `Message batch size is ${bytes.length} bytes in append to partition ${append.topicPartition} which exceeds the maximum configured size of ${config.maxMessageBytes}.`,
   )
 }

@@ -27,6 +27,13 @@ describe('LeaderEpochs', () => {
     expect(cache.latestEpoch).toBe(2)
   })
 
+  it('takes an earlier begin of the latest epoch over', () => {
+    expect(entries(epochs([0, 0], [1, 10], [1, 5]))).toEqual([
+      [0, 0],
+      [1, 5],
+    ])
+  })
+
   it('lets entries go that contradict a new one', () => {
     expect(entries(epochs([0, 0], [1, 10], [2, 20], [3, 15]))).toEqual([
       [0, 0],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { append, batchOf, errorOf, makeLog, platform, readAll, readTexts } from '../../test/support/log.ts'
-import { readBatchHeader } from '../records/batch-header.ts'
+import { readBatchHeader, refreshCrc, setAttributes } from '../records/batch-header.ts'
 import { readRecords } from '../records/batch-reader.ts'
 import { buildEndTransactionMarker } from '../records/control.ts'
 import { concat } from '../util/byte-writer.ts'
@@ -53,6 +53,34 @@ describe('append as leader', () => {
       expect(result).toMatchObject({ logAppendTime: NOW + 7, maxTimestamp: NOW + 7 })
     }
     expect(readAll(log, 0).map(record => record.timestamp)).toEqual(Array(4).fill(NOW + 7))
+  })
+
+  it('clears attributes that nobody knows when it must change them, and only then', () => {
+    const { log } = makeLog({ messageTimestampType: 'LogAppendTime' })
+    const odd = () => {
+      const batch = batchOf(['a'])
+      setAttributes(batch, 0, 0x180)
+      refreshCrc(batch, 0, platform.crc32c)
+      return batch
+    }
+    const stored = () => readBatchHeader(concat(log.read(log.logEndOffset - 1, ALL).parts)).attributes
+    append(log, odd())
+    expect(stored()).toBe(0x08)
+    log.updateConfig({ ...log.config, messageTimestampType: 'CreateTime' })
+    append(log, odd())
+    expect(stored()).toBe(0x180)
+  })
+
+  it('takes times up to the limits on both sides of now', () => {
+    const { log } = makeLog({ messageTimestampBeforeMaxMs: 1000, messageTimestampAfterMaxMs: 500 })
+    const tried = (timestamp: number) => errorOf(() => append(log, batchOf([{ timestamp }])))
+    expect([NOW - 1001, NOW - 1000, NOW + 500, NOW + 501, -1].map(tried)).toEqual([
+      'INVALID_TIMESTAMP',
+      'NONE',
+      'NONE',
+      'INVALID_TIMESTAMP',
+      'NONE',
+    ])
   })
 
   it('compresses anew what the topic wants otherwise', () => {
@@ -589,6 +617,7 @@ describe('the end of a log', () => {
     append(log, batchOf(['b']))
     log.applyRetention(NOW + 10)
     log.close()
+    expect(env.timers).toBe(0)
     env.advance(60_000)
     expect(storage.list('t-0').length).toBe(before)
   })

@@ -10,7 +10,7 @@ import type { EndTransactionMarker } from '../records/control.ts'
 import { OpenTransactions } from './open-transactions.ts'
 
 /** How many batches of a producer are remembered. */
-export const BATCHES_TO_RETAIN = 5
+const BATCHES_TO_RETAIN = 5
 const MAX_SEQUENCE = 0x7fffffff
 
 /** Who appends: clients are checked most, replication (what a leader has accepted) least. */

@@ -6,6 +6,7 @@
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
+import type { Timer } from '../util/timer-queue.ts'
 import type { LogConfig } from './log-config.ts'
 import { Segment } from './segment.ts'
 
@@ -27,7 +28,8 @@ export class Segments {
   readonly #directory: string
   readonly #env: Env
   readonly #list: Segment[] = []
-  #closed = false
+  readonly #timers = new Set<Timer>()
+  #removals = 0
 
   constructor(storage: Storage, directory: string, env: Env) {
     this.#storage = storage
@@ -96,15 +98,14 @@ export class Segments {
     // The name is free at once: truncation may make a segment of the same base offset again.
     const gone = `${path}.${this.#env.now()}-${this.#removals++}${DELETED_SUFFIX}`
     this.#storage.rename(path, gone)
-    const remove = () => {
-      if (this.#closed) return
-      segment.file.close().whenSettled(() => this.#report(gone))
-    }
-    if (delayMs > 0) this.#env.timer(delayMs, remove)
-    else remove()
+    const remove = () => segment.file.close().whenSettled(() => this.#report(gone))
+    if (delayMs <= 0) return remove()
+    const timer = this.#env.timer(delayMs, () => {
+      this.#timers.delete(timer)
+      remove()
+    })
+    this.#timers.add(timer)
   }
-
-  #removals = 0
 
   #report(path: string): void {
     this.#storage.remove(path).whenSettled(failure => {
@@ -112,9 +113,10 @@ export class Segments {
     })
   }
 
-  /** Stops what is still to be removed; the next open of the directory removes it. */
+  /** Leaves what is still to be removed to the next open of the directory. */
   close(): void {
-    this.#closed = true
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
   }
 
   /** Closes all files once `flushed` has settled, and settles as that did, or with what closing ran into. */

@@ -43,18 +43,20 @@ export interface AcceptedBatch {
   maxTimestamp: number
   /** The codec to store it with; the batch is built anew where that is not its own. */
   codec: CodecName
+  error?: undefined
 }
 
-export type Verdict = { accepted: AcceptedBatch } | { refused: Refusal }
+/** Told apart by `error`. */
+export type Verdict = AcceptedBatch | Refusal
 
 /** What validation needs to know. */
 export interface ValidationRules {
-  config: LogConfig
-  platform: RecordsPlatform
-  origin: AppendOrigin
-  now: number
+  readonly config: LogConfig
+  readonly platform: RecordsPlatform
+  readonly origin: AppendOrigin
+  readonly now: number
   /** For messages: `topic-partition`. */
-  topicPartition: string
+  readonly topicPartition: string
 }
 
 const ZSTD = codecNumber('zstd')
@@ -95,34 +97,30 @@ export function refuseProduceRecords(records: Uint8Array, version: number): Refu
  */
 export function validateBatch(records: Uint8Array, at: number, size: number, rules: ValidationRules): Verdict {
   const { config, origin, topicPartition } = rules
-  if (size < BATCH_OVERHEAD) return { refused: corrupt(records, at, topicPartition) }
+  if (size < BATCH_OVERHEAD) return corrupt(records, at, topicPartition)
   const header = readBatchHeader(records, at)
   const isClient = origin === 'client'
   if (isClient && header.baseOffset !== 0) {
-    return {
-      refused: invalid(
-        `The baseOffset of the record batch in the append to ${topicPartition} should be 0, but it is ${header.baseOffset}`,
-      ),
-    }
+    return invalid(
+      `The baseOffset of the record batch in the append to ${topicPartition} should be 0, but it is ${header.baseOffset}`,
+    )
   }
   if (size > config.maxMessageBytes) {
     return {
-      refused: {
-        error: 'MESSAGE_TOO_LARGE',
-        message: `The record batch size in the append to ${topicPartition} is ${size} bytes which exceeds the maximum configured value of ${config.maxMessageBytes}).`,
-      },
+      error: 'MESSAGE_TOO_LARGE',
+      message: `The record batch size in the append to ${topicPartition} is ${size} bytes which exceeds the maximum configured value of ${config.maxMessageBytes}).`,
     }
   }
   try {
     checkBatch(records, at, rules.platform.crc32c)
   } catch {
-    return { refused: corrupt(records, at, topicPartition) }
+    return corrupt(records, at, topicPartition)
   }
   const refused = refuseOffsets(header, topicPartition) ?? (isClient ? refuseClient(header, topicPartition) : undefined)
-  if (refused) return { refused }
+  if (refused) return refused
   const codec = targetCodec(header, config)
   if (!config.validateRecords && codecName(header.codec) === codec) {
-    return { accepted: { header, at, maxTimestamp: header.maxTimestamp, codec } }
+    return { header, at, maxTimestamp: header.maxTimestamp, codec }
   }
   return walkRecords(records, at, header, codec, rules)
 }
@@ -198,14 +196,12 @@ function walkRecords(
     if (timestamp > maxTimestamp) maxTimestamp = timestamp
     if (isCompressed && cursor.offsetDelta !== index) isOrdered = false
   }
-  if (recordErrors) return { refused: refuseRecords(recordErrors) }
+  if (recordErrors) return refuseRecords(recordErrors)
   // Kafka leaves its in-place path here and fails inside: the answer is the same. Uncompressed ones it does not look at.
   if (!isOrdered) {
-    return {
-      refused: { error: 'UNKNOWN_SERVER_ERROR', message: 'offset deltas of a compressed batch are not 0, 1, 2, …' },
-    }
+    return { error: 'UNKNOWN_SERVER_ERROR', message: 'offset deltas of a compressed batch are not 0, 1, 2, …' }
   }
-  return { accepted: { header, at, maxTimestamp, codec } }
+  return { header, at, maxTimestamp, codec }
 }
 
 function isOutOfRange(timestamp: number, rules: ValidationRules): boolean {

@@ -75,6 +75,16 @@ describe('MemoryStorage', () => {
     expect(storage.usedBytes).toBe(0)
   })
 
+  it('no longer counts a file that lost its name', () => {
+    const storage = make()
+    const file = storage.open('f', { create: true })
+    file.appendv([new Uint8Array(12 * KIB)])
+    storage.remove('f')
+    file.appendv([new Uint8Array(12 * KIB)])
+    file.truncate(0)
+    expect(storage.usedBytes).toBe(0)
+  })
+
   it('hands out views, not copies', () => {
     const storage = make()
     const file = storage.open('f', { create: true })
