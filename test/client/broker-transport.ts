@@ -1,6 +1,6 @@
 /**
- * The client's transport onto brokers in the same process: no socket, each chunk of bytes a turn of its own. The buffers
- * that either side received are overwritten afterwards, so that whoever kept a view of them is found out.
+ * The client's transport onto brokers in the same process: no socket, each chunk of bytes a turn of its own, or a moment
+ * later when there is latency; what is under way when a channel breaks is lost. The buffers that either side received are overwritten afterwards, so that whoever kept a view of them is found out.
  */
 
 import type { Broker } from '../../src/broker/broker.ts'
@@ -14,8 +14,23 @@ export class BrokerTransport implements Transport {
   readonly #open = new Set<() => void>()
   #ports = 50_000
 
-  constructor(env: Env) {
+  readonly #latencyMs: () => number
+
+  /** @param latencyMs how long each chunk takes; chunks never overtake each other */
+  constructor(env: Env, latencyMs: () => number = () => 0) {
     this.#env = env
+    this.#latencyMs = latencyMs
+  }
+
+  /** One direction of a channel: runs what it is given in order, each after its latency. */
+  #wire(): (run: () => void) => void {
+    let last = 0
+    return run => {
+      const latency = this.#latencyMs()
+      if (latency === 0 && last <= this.#env.now()) return this.#env.turns.enqueue(run)
+      last = Math.max(last, this.#env.now() + latency)
+      this.#env.timer(last - this.#env.now(), run)
+    }
   }
 
   /** Makes `broker` answer at this address; undefined makes that nobody does. */
@@ -41,6 +56,7 @@ export class BrokerTransport implements Transport {
       turns.enqueue(() => events.closed())
       return { send() {}, close() {} }
     }
+    const [towards, back] = [this.#wire(), this.#wire()]
     let open = true
     const end = () => {
       if (!open) return
@@ -52,7 +68,7 @@ export class BrokerTransport implements Transport {
       {
         send: (parts, taken) => {
           const bytes = concat(parts)
-          turns.enqueue(() => {
+          back(() => {
             taken()
             if (open) events.receive(bytes)
             bytes.fill(0xdd)
@@ -72,7 +88,7 @@ export class BrokerTransport implements Transport {
     return {
       send: parts => {
         const bytes = concat(parts)
-        turns.enqueue(() => {
+        towards(() => {
           if (open) near.receive(bytes)
           bytes.fill(0xee)
         })
