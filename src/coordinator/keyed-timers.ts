@@ -27,13 +27,11 @@ export class KeyedTimers<Decision> {
 
   set(key: string, delayMs: number, decide: (decision: Decision) => void): void {
     this.#timers.get(key)?.cancel()
-    const timer = this.#env.timer(Math.max(0, delayMs), () => {
-      // It may have been replaced in the very millisecond in which it was due.
-      if (this.#timers.get(key) !== timer) return
+    const fire = () => {
       this.#timers.delete(key)
       this.#fire(decide)
-    })
-    this.#timers.set(key, timer)
+    }
+    this.#timers.set(key, this.#env.timer(Math.max(0, delayMs), fire))
   }
 
   cancel(key: string): void {

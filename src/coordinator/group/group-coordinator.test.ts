@@ -115,6 +115,15 @@ describe('a partition that moves', () => {
     expect(stateOf(scene)).toBe('PreparingRebalance')
   })
 
+  it('gives its members one session to find it again', () => {
+    const scene = groupIn('Stable')
+    scene.world.reload()
+    scene.world.wait(9_999)
+    expect(stateOf(scene)).toBe('Stable')
+    scene.world.wait(1)
+    expect(stateOf(scene)).toBe('Empty')
+  })
+
   it('forgets a rebalance that was under way: the last stored generation is back', () => {
     const scene = groupIn('PreparingRebalance')
     scene.world.reload()
@@ -318,11 +327,13 @@ describe('a high watermark that stands still', () => {
     expect(world.group().state).toBe('CompletingRebalance')
   })
 
-  it('lets no new group be dropped that stands in the log already', () => {
-    const world = new World({ initialRebalanceDelayMs: 10 })
+  it('lets no new group be dropped that stands in the log already, nor its parked joins', () => {
+    const world = new World({ initialRebalanceDelayMs: 8_000 })
     world.log.held = true
     const join = world.join({}, 2)
-    world.wait(10_000)
+    world.wait(7_999)
+    expect(join.parked).toBe(true)
+    world.wait(1)
     expect(join.error).toBe('NONE')
     expect(world.group().state).toBe('CompletingRebalance')
   })

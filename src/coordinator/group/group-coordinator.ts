@@ -95,6 +95,11 @@ export class GroupCoordinator implements requests.GroupRequests {
     return this.#runtime.waiting
   }
 
+  /** The state machines of all partitions that are loaded here; for metrics. */
+  machines(): GroupMachine[] {
+    return this.#runtime.partitions.map(partition => this.#runtime.machine(partition) as GroupMachine)
+  }
+
   /** The state machine of a partition that is loaded here; for tests and metrics. */
   machine(partition: number): GroupMachine | undefined {
     return this.#runtime.machine(partition)

@@ -48,7 +48,7 @@ export type OffsetDeleteRequest = Decoded<typeof offsetDelete.request>
 export type OffsetDeleteResponse = Encodable<typeof offsetDelete.response>
 
 export interface GroupRequests {
-  /** Parked until all members have joined. Later versions than the request's never show: the codec drops them. */
+  /** Parked until all members have joined. Says nothing that the version asked in cannot say; so do all others. */
   joinGroup(request: JoinGroupRequest, context: GroupContext): Later<JoinGroupResponse>
   /** Parked, for a follower, until the leader's assignment has been stored. */
   syncGroup(request: SyncGroupRequest, context: GroupContext): Later<SyncGroupResponse>

@@ -13,7 +13,7 @@ import { type CommittedOffset, isOfAnotherTopic, type OffsetStore } from './offs
 /** What is asked of one group, whichever layout it came in. */
 export type FetchGroup = OffsetFetchRequest['groups'][number]
 
-export interface FetchedPartition {
+interface FetchedPartition {
   readonly partitionIndex: number
   readonly committedOffset: number
   readonly committedLeaderEpoch: number
