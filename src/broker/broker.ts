@@ -12,6 +12,7 @@ import { Connection } from './connection.ts'
 import { coordinatorLog } from './coordinator-log.ts'
 import { FetchSessions } from './fetch-sessions.ts'
 import type { Handler } from './handler.ts'
+import { Counters } from './counters.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import type { Limits } from './limits.ts'
 import type { Link, MetadataListener, MetadataUpdate } from './link.ts'
@@ -20,6 +21,7 @@ import type { AppliedRecord } from './metadata/records.ts'
 import type { Partition } from './partition.ts'
 import { ProducerIds } from './producer-ids.ts'
 import { Purgatory } from './purgatory.ts'
+import { ClientQuotas } from './quotas/client-quotas.ts'
 import { Replicas } from './replicas.ts'
 import { RequestLog } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
@@ -51,6 +53,7 @@ export class Broker implements MetadataListener {
   readonly limits: Limits
   readonly link: Link
   readonly image = new MetadataImage()
+  readonly clientQuotas = new ClientQuotas(this.image.quotas)
   readonly purgatory: Purgatory
   readonly replicas: Replicas
   readonly groups: GroupCoordinator
@@ -58,6 +61,7 @@ export class Broker implements MetadataListener {
   readonly producerIds: ProducerIds
   readonly autoTopics: AutoTopics
   readonly requestLog: RequestLog
+  readonly counters = new Counters()
   readonly traffic: Traffic = { received: 0, unsent: 0 }
   /** What is served, by API key, in order. */
   readonly handlers: ReadonlyMap<number, Handler>
@@ -171,6 +175,7 @@ export class Broker implements MetadataListener {
       this.#reconfigure(record.resourceType, record.resourceName)
     } else if (removed !== undefined) {
       this.replicas.remove(removed.topicId)
+      this.counters.forget(removed.name)
       this.groups.topicsDeleted([{ name: removed.name, topicId: removed.topicId }])
     }
   }

@@ -8,7 +8,15 @@ import type { Timer } from '../util/timer-queue.ts'
 import { refuseVersion } from './apis/api-versions.ts'
 import type { Broker } from './broker.ts'
 import { FrameBuffer } from './frame-buffer.ts'
-import { type Answer, answer, CLOSE_CONNECTION, type Handler, isLater, NO_RESPONSE } from './handler.ts'
+import {
+  type Answer,
+  answer,
+  CLOSE_CONNECTION,
+  type Handler,
+  isLater,
+  NO_RESPONSE,
+  type RequestContext,
+} from './handler.ts'
 import { codecsOf, errorCodesOf } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
 
@@ -25,6 +33,8 @@ export class Connection implements BrokerConnection {
   readonly #frames = new FrameBuffer()
   #working = false
   #waiting = false
+  /** Runs while the client has used more than its quota: nothing more is worked on until it ends. */
+  #throttle: Timer | undefined
   /** True when nothing is worked on after the request that waits. */
   #last = false
   #ended = false
@@ -73,7 +83,7 @@ export class Connection implements BrokerConnection {
   #work(): void {
     if (this.#working) return
     this.#working = true
-    while (!this.#waiting && !this.#ended && !this.#congested()) {
+    while (!this.#waiting && this.#throttle === undefined && !this.#ended && !this.#congested()) {
       const frame = this.#nextFrame()
       if (frame === undefined) break
       this.#request(frame)
@@ -122,27 +132,32 @@ export class Connection implements BrokerConnection {
       if (error instanceof ByteError) return this.#fail(`a request that cannot be read: ${error.message}`)
       return this.#fatal(error, handler?.api)
     }
-    this.#dispatch(handler, header, request)
+    this.#dispatch(handler, header, request, frame.length)
   }
 
-  #dispatch(handler: Handler, header: RequestHeader, request: unknown): void {
+  #dispatch(handler: Handler, header: RequestHeader, request: unknown, requestBytes: number): void {
     const { env } = this.#broker
     const { api } = handler
     const now = env.now()
     const codecs = this.#broker.requestLog.enabled && api.key === 0 ? codecsOf(request as never) : undefined
+    const context: RequestContext = {
+      broker: this.#broker,
+      apiVersion: header.apiVersion,
+      clientId: header.clientId,
+      connectionId: this.id,
+      peer: this.#peer,
+      now,
+      requestBytes,
+      throttleTimeMs: 0,
+    }
     const finish = (response: Answer<unknown>) => {
+      if (context.throttleTimeMs > 0) this.#mute(context.throttleTimeMs, response)
       this.#respond(api, header, response)
+      this.#broker.counters.request(api.name)
       this.#record(api, header, response, now, codecs)
     }
     try {
-      const reply = answer(handler, request, {
-        broker: this.#broker,
-        apiVersion: header.apiVersion,
-        clientId: header.clientId,
-        connectionId: this.id,
-        peer: this.#peer,
-        now,
-      })
+      const reply = answer(handler, request, context)
       if (!isLater(reply)) return finish(reply)
       this.#waiting = true
       reply.whenSettled(response => {
@@ -157,6 +172,17 @@ export class Connection implements BrokerConnection {
     } catch (error) {
       this.#fatal(error, api)
     }
+  }
+
+  /** Tells the client to pause, and does not wait for it to do so: its next request is worked on when the time is over. */
+  #mute(throttleTimeMs: number, response: Answer<unknown>): void {
+    if (typeof response === 'object') Object.assign(response as object, { throttleTimeMs })
+    this.#throttle = this.#broker.env.timer(throttleTimeMs, () => {
+      this.#throttle = undefined
+      this.#lastActive = this.#broker.env.now()
+      this.#work()
+      this.#account()
+    })
   }
 
   #respond(api: Api, header: RequestHeader, response: Answer<unknown>): void {
@@ -211,7 +237,7 @@ export class Connection implements BrokerConnection {
     if (this.#ended) return
     if (traffic.received > limits.receivedBytesTotal)
       return this.#fail('more unread bytes than all connections may hold')
-    const full = (this.#waiting || this.#congested()) && held > limits.readAheadBytes
+    const full = (this.#waiting || this.#throttle !== undefined || this.#congested()) && held > limits.readAheadBytes
     if (full === this.#paused) return
     this.#paused = full
     if (full) this.#sink.pause()
@@ -220,6 +246,7 @@ export class Connection implements BrokerConnection {
 
   /** What was sent is not a request that can be answered: one line, and the connection ends. */
   #fail(reason: string): void {
+    this.#broker.counters.refusedConnections++
     this.#broker.env.log(
       'warn',
       `closing connection ${this.id} from ${this.#peer.host}:${this.#peer.port}: ${reason}`,
@@ -257,6 +284,7 @@ export class Connection implements BrokerConnection {
     if (this.#ended) return
     this.#ended = true
     this.#idleTimer.cancel()
+    this.#throttle?.cancel()
     const { traffic } = this.#broker
     traffic.received -= this.#held
     traffic.unsent -= this.#unsent

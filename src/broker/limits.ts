@@ -11,7 +11,7 @@ export interface Limits {
   readonly unsentBytes: number
   /** The same over all connections. */
   readonly unsentBytesTotal: number
-  /** Bytes of records kept in memory; beyond it producing fails with KAFKA_STORAGE_ERROR. */
+  /** Bytes of records kept in memory; beyond it producing is refused for good, POLICY_VIOLATION with a message that says so. */
   readonly memoryBytes: number
   /** How many requests the request log remembers. */
   readonly requestLogSize: number

@@ -7,6 +7,6 @@ export const alterClientQuotasHandler = handler(
   alterClientQuotas,
   (request, context) => forward('alterClientQuotas', request, context),
   {
-    differs: ['Quotas are kept and described, and not enforced yet.'],
+    differs: ['producer_byte_rate and consumer_byte_rate are enforced; the other quotas are kept and described.'],
   },
 )

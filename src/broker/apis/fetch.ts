@@ -1,10 +1,14 @@
 import { fetch } from '../../protocol/apis/fetch.ts'
 import type { Decoded, Encodable } from '../../protocol/dsl.ts'
+import { encodeResponse } from '../../protocol/frame.ts'
+import { totalLength } from '../../util/byte-writer.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import type { Broker } from '../broker.ts'
 import { type FetchResult, readAgain, readTargets, waitForBytes } from '../fetch-read.ts'
 import type { CachedTarget, FetchSession, FetchTarget } from '../fetch-sessions.ts'
 import { handler, type RequestContext } from '../handler.ts'
+import type { ClientQuota } from '../quotas/client-quotas.ts'
+import { chargeFetch, quotaOf } from '../quotas/throttle.ts'
 import { leaderHint } from './leader-hint.ts'
 
 /**
@@ -22,18 +26,19 @@ export const fetchHandler = handler(
   (request, context) => {
     const plan = planOf(request, context)
     const { broker } = context
+    const quota = quotaOf('consumer_byte_rate', context)
     const options = {
-      maxBytes: Math.min(request.maxBytes, broker.config.number('fetch.max.bytes')),
+      maxBytes: Math.min(request.maxBytes, broker.config.number('fetch.max.bytes'), quota?.windowBytes ?? Infinity),
       readCommitted: request.isolationLevel === 1,
     }
     const results = readTargets(broker, plan.targets, options)
     const wait = waitForBytes(context, results, {
       ...options,
-      minBytes: request.minBytes,
+      minBytes: Math.min(request.minBytes, options.maxBytes),
       maxWaitMs: request.maxWaitMs,
     })
-    if (wait === undefined) return respond(plan, results, context)
-    return wait.map(() => respond(plan, readAgain(broker, results, options), context))
+    if (wait === undefined) return withinQuota(quota, plan, results, context)
+    return wait.map(() => withinQuota(quota, plan, readAgain(broker, results, options), context))
   },
   {
     differs: ['Followers do not fetch over the listener of clients; a replica id is read and ignored.'],
@@ -85,6 +90,23 @@ function targetsOf(request: Request): FetchTarget[] {
     }
   }
   return targets
+}
+
+/** A client that has read too much is told nothing but to wait: its session stays as it was. */
+function withinQuota(
+  quota: ClientQuota | undefined,
+  plan: Plan,
+  results: FetchResult[],
+  context: RequestContext,
+): Response {
+  if (quota !== undefined) {
+    const { apiVersion, broker } = context
+    // What goes over the wire is the measure: all of it, and four bytes in front.
+    const whole = encodeResponse(fetch, apiVersion, 0, byTopic(results, apiVersion, broker))
+    const headerBytes = apiVersion >= 12 ? 5 : 4
+    if (chargeFetch(quota, totalLength(whole) - headerBytes, context)) return { sessionId: plan.incremental?.id ?? 0 }
+  }
+  return respond(plan, results, context)
 }
 
 function respond(plan: Plan, results: FetchResult[], context: RequestContext): Response {

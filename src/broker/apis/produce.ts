@@ -8,6 +8,7 @@ import { ZERO_UUID } from '../../util/uuid.ts'
 import { CLOSE_CONNECTION, handler, NO_RESPONSE, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
 import type { Partition } from '../partition.ts'
+import { chargeProduce } from '../quotas/throttle.ts'
 import { leaderHint } from './leader-hint.ts'
 
 /**
@@ -41,6 +42,7 @@ const ADMIN_CLIENT = '__admin_client'
 export const produceHandler = handler(
   produce,
   (request, context) => {
+    chargeProduce(context)
     const parts = partsOf(request)
     const refusal = refuseAll(request, parts)
     for (const part of parts) {
@@ -95,6 +97,10 @@ function appendPart(part: Part, request: Request, context: RequestContext): void
       produceVersion: context.apiVersion,
       requiredAcks: request.acks,
     })
+    if (!result.duplicate) {
+      const messages = result.lastOffset - result.firstOffset + 1
+      context.broker.counters.appended(partition.topic, part.records.length, messages)
+    }
     part.partition = partition
     part.endOffset = result.lastOffset + 1
     part.response.baseOffset = result.firstOffset

@@ -15,6 +15,15 @@ export interface Quota {
 export class Quotas {
   readonly #quotas = new Map<string, Quota>()
 
+  get isEmpty(): boolean {
+    return this.#quotas.size === 0
+  }
+
+  /** One value of exactly this entity's quota. */
+  limit(entity: readonly QuotaEntity[], key: string): number | undefined {
+    return this.#quotas.get(quotaKey(entity))?.values.get(key)
+  }
+
   all(): Quota[] {
     return [...this.#quotas.values()]
   }
