@@ -6,6 +6,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { OttlaError } from '../node/errors.ts'
+import { labCommand } from './lab/lab-command.ts'
 import { startCommand } from './start.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json')
@@ -14,6 +15,7 @@ const program = new Command('ottla')
   .description("Kafka's little sister: a Kafka you can npm install.")
   .version(version)
   .addCommand(startCommand(version))
+  .addCommand(labCommand())
 
 try {
   await program.parseAsync()

@@ -6,6 +6,8 @@ export interface ScreenFacts {
   version: string
   bootstrapServers: string
   clusterId: string
+  /** Where metrics are, if they are. */
+  http: string | undefined
   /** The declared topics, as text. */
   topics: string[]
   /** True when the broker listens for other machines, but tells them an address of this one. */
@@ -23,7 +25,7 @@ export function renderScreen(facts: ScreenFacts): string {
   address    ${bootstrapServers}${facts.needsAdvertised ? warning : ''}
   cluster    ${facts.clusterId}
   data       in memory; it is gone when the broker stops
-  topics     ${topics}
+  topics     ${topics}${facts.http === undefined ? '' : `\n  metrics    ${facts.http}/metrics`}
 
   kcat       echo hello | kcat -b ${bootstrapServers} -P -t ${topic}
              kcat -b ${bootstrapServers} -C -t ${topic} -o beginning

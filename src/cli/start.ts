@@ -17,6 +17,7 @@ interface StartOptions {
   c: Record<string, string>
   config: Record<string, string>
   logLevel: LogLevel
+  httpPort?: number
 }
 
 /** Unlike `startBroker`, which is for tests, the command waits as Kafka does for more members before the first rebalance. */
@@ -31,6 +32,7 @@ export function startCommand(version: string): Command {
     .option('--topic <name:partitions>', 'topic to create, such as orders:12; repeatable', append, [])
     .option('-c <name=value>', "broker config by Kafka's name; repeatable, stands over --config", addConfig, {})
     .option('--config <file>', 'properties file with broker configs; repeatable, the later wins', addFile, {})
+    .option('--http-port <port>', 'serve /metrics, /healthz and /describe on that port of loopback', readPort)
     .addOption(new Option('--log-level <level>', 'least level to print').choices(LOG_LEVELS).default('warn'))
     .action((options: StartOptions) => start(options, version))
 }
@@ -46,12 +48,14 @@ async function start(options: StartOptions, version: string): Promise<void> {
     log: (level, message, fields) =>
       process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
     limits: { requestLogSize: 0 },
+    http: options.httpPort === undefined ? false : { port: options.httpPort },
   }).catch(explain)
   stopOnSignal(broker)
   const screen = renderScreen({
     version,
     bootstrapServers: broker.bootstrapServers,
     clusterId: broker.clusterId,
+    http: broker.http,
     topics: options.topic,
     needsAdvertised: isWildcard(options.host) && options.advertised === undefined,
   })

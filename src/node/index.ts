@@ -1,6 +1,13 @@
 /**
  * The package `ottla`: a Kafka broker in your Node process.
  */
+export type {
+  BrokerDescription,
+  GroupDescription,
+  GroupOffset,
+  PartitionDescription,
+  TopicDescription,
+} from '../broker/describe.ts'
 export type { Limits } from '../broker/limits.ts'
 export type { RequestLogRecord } from '../broker/request-log.ts'
 export type { LogFields, LogLevel } from '../util/env.ts'

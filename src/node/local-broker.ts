@@ -2,10 +2,13 @@
  * A broker in this thread: clock, storage, codecs, cluster and TCP server put together, and taken apart again in order.
  * The one place where the pure part meets the platform.
  */
+import type { Broker } from '../broker/broker.ts'
+import { describeBroker } from '../broker/describe.ts'
 import { Cluster } from '../cluster/index.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
 import type { Later } from '../util/later.ts'
 import { OttlaError, toError } from './errors.ts'
+import type { HttpEndpoint } from './http.ts'
 import type { LogFunction } from './log.ts'
 import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
 import { NODE_PLATFORM } from './platform.ts'
@@ -64,7 +67,11 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     port: server.port,
     clusterId: cluster.clusterId,
   }
-  const running = new LocalBroker(facts, env, cluster, server)
+  const http = await startObserver(options, broker).catch(async error => {
+    await server.close()
+    throw error
+  })
+  const running = new LocalBroker({ ...facts, http: http?.address }, env, cluster, server, http)
   await settled(env, () => broker.register(advertised.host, port))
   const refused = await settled(env, () => cluster.createTopics(options.topics))
   if (refused !== undefined) {
@@ -79,6 +86,13 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
   return running
 }
 
+/** The HTTP side, if it is asked for; its code is loaded only then. */
+async function startObserver({ http }: CheckedOptions, broker: Broker): Promise<HttpEndpoint | undefined> {
+  if (http === undefined) return undefined
+  const { startHttp } = await import('./http.ts')
+  return startHttp(http, { describe: () => describeBroker(broker), counters: broker.counters })
+}
+
 /** Begins something as an event of its own, and resolves with what it settles with. */
 function settled<T>(env: SystemEnv, begin: () => Later<T>): Promise<T> {
   return new Promise(resolve => {
@@ -91,24 +105,36 @@ class LocalBroker implements RunningBroker {
   readonly host: string
   readonly port: number
   readonly clusterId: string
+  readonly http: string | undefined
+  readonly #http: HttpEndpoint | undefined
   readonly #env: SystemEnv
   readonly #cluster: Cluster
   readonly #server: TcpServer
   #closing: Promise<void> | undefined
 
-  constructor(facts: BrokerFacts, env: SystemEnv, cluster: Cluster, server: TcpServer) {
+  constructor(facts: BrokerFacts, env: SystemEnv, cluster: Cluster, server: TcpServer, http: HttpEndpoint | undefined) {
     this.bootstrapServers = facts.bootstrapServers
     this.host = facts.host
     this.port = facts.port
     this.clusterId = facts.clusterId
+    this.http = facts.http
+    this.#http = http
     this.#env = env
     this.#cluster = cluster
     this.#server = server
   }
 
   async requests() {
+    return this.#broker().requestLog.records()
+  }
+
+  async describe() {
+    return describeBroker(this.#broker())
+  }
+
+  #broker(): Broker {
     if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
-    return this.#cluster.broker(BROKER_ID).requestLog.records()
+    return this.#cluster.broker(BROKER_ID)
   }
 
   close(): Promise<void> {
@@ -122,6 +148,7 @@ class LocalBroker implements RunningBroker {
 
   async #close(): Promise<void> {
     this.#server.stopAccepting()
+    await this.#http?.close()
     await this.#shutDown()
     await this.#server.close()
     this.#env.close()

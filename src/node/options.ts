@@ -44,6 +44,11 @@ export interface BrokerOptions {
   worker?: boolean
   /** Bounds of what the broker takes at the most; see {@link Limits}. */
   limits?: Partial<Limits>
+  /**
+   * Serves `/metrics` (Prometheus), `/healthz` and `/describe` over HTTP; true takes any free port on loopback. The Host header
+   * has to be loopback, the address listened on, or one of `allowedHosts`.
+   */
+  http?: boolean | { port?: number; host?: string; allowedHosts?: string[] }
 }
 
 /** An address that clients can be told; the port is the one listened on when it is undefined. */
@@ -60,9 +65,10 @@ export interface CheckedOptions {
   topics: { name: string; partitions?: number; configs?: Record<string, string> }[]
   configs: Record<string, string>
   limits: Limits
+  http: { port: number; host: string; allowedHosts: string[] } | undefined
 }
 
-const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker limits'.split(' ')
+const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker limits http'.split(' ')
 /** Enough to see what a test's clients did; the command keeps none. */
 const REQUEST_LOG_SIZE = 10_000
 
@@ -84,6 +90,7 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     topics: checkTopics(options.topics ?? []),
     configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
     limits: checkLimits(options.limits ?? {}),
+    http: checkHttp(options.http),
   }
 }
 
@@ -168,6 +175,12 @@ function checkLimits(limits: Partial<Limits>): Limits {
     if (typeof value !== 'number' || !(value >= 0)) throw invalid(`limit ${name} cannot be ${value}`)
   }
   return { ...DEFAULT_LIMITS, requestLogSize: REQUEST_LOG_SIZE, ...limits }
+}
+
+function checkHttp(http: BrokerOptions['http']): CheckedOptions['http'] {
+  if (http === undefined || http === false) return undefined
+  const { port = 0, host = '127.0.0.1', allowedHosts = [] } = http === true ? {} : http
+  return { port: checkPort(port, 'port for HTTP'), host, allowedHosts: allowedHosts.map(name => name.toLowerCase()) }
 }
 
 function invalid(message: string, hint?: string): OttlaError {

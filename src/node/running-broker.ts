@@ -1,6 +1,7 @@
 /**
  * The handle of a broker that runs, wherever it does: in this thread (local-broker.ts) or in a worker (worker-broker.ts).
  */
+import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestLogRecord } from '../broker/request-log.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
@@ -12,6 +13,14 @@ export interface RunningBroker extends AsyncDisposable {
   /** The port that it listens on. */
   readonly port: number
   readonly clusterId: string
+  /** Where `/metrics`, `/healthz` and `/describe` are, such as `http://127.0.0.1:38080`; undefined unless asked for. */
+  readonly http: string | undefined
+  /**
+   * What the broker has this moment: topics with their offsets, groups with their members and lag, connections, room.
+   *
+   * @throws OttlaError with code `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  describe(): Promise<BrokerDescription>
   /**
    * The last requests that were answered, the oldest first: API, version, client, the errors in the answer. How many are
    * kept is `limits.requestLogSize`.
@@ -32,4 +41,5 @@ export interface BrokerFacts {
   host: string
   port: number
   clusterId: string
+  http: string | undefined
 }

@@ -4,7 +4,7 @@
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../broker/sink.ts'
-import { OttlaError } from './errors.ts'
+import { listenError } from './listen-error.ts'
 import { SocketConnection, type SocketOwner } from './socket-connection.ts'
 import type { SystemEnv } from './system-env.ts'
 
@@ -46,14 +46,14 @@ export class TcpServer implements SocketOwner {
   #stopFlushing: () => void
   #empty: (() => void) | undefined
 
-  /** Resolves once connections are accepted. Throws an {@link OttlaError} when the system refuses to listen. */
+  /** Resolves once connections are accepted. Throws an `OttlaError` when the system refuses to listen. */
   static async listen(options: TcpServerOptions): Promise<TcpServer> {
     const server = new TcpServer(options)
     try {
       await server.#listen()
     } catch (error) {
       server.#stopFlushing()
-      throw listenError(error as NodeJS.ErrnoException, options)
+      throw listenError(error as NodeJS.ErrnoException, options.host, options.port)
     }
     return server
   }
@@ -159,24 +159,4 @@ export class TcpServer implements SocketOwner {
     this.#dirty = []
     for (const connection of dirty) connection.flush()
   }
-}
-
-function listenError(error: NodeJS.ErrnoException, options: TcpServerOptions): OttlaError {
-  const address = `${options.host}:${options.port}`
-  if (error.code === 'EADDRINUSE') {
-    return new OttlaError('OTTLA_PORT_IN_USE', `port ${options.port} on ${options.host} is taken`, {
-      hint: 'stop whoever listens there, choose another port, or take port 0 for any that is free',
-      cause: error,
-    })
-  }
-  const hints: Record<string, string> = {
-    EACCES: 'ports below 1024 need privileges; choose a higher one',
-    EADDRNOTAVAIL: 'this machine has no such address; 127.0.0.1 is always there, 0.0.0.0 means all of them',
-    ENOTFOUND: 'the name of the host cannot be resolved; try 127.0.0.1',
-    EAI_AGAIN: 'the name of the host cannot be resolved; try 127.0.0.1',
-  }
-  return new OttlaError('OTTLA_LISTEN_FAILED', `cannot listen on ${address}: ${error.code ?? error.message}`, {
-    hint: hints[error.code ?? ''],
-    cause: error,
-  })
 }

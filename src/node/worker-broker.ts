@@ -82,6 +82,7 @@ class WorkerBroker implements RunningBroker {
   readonly host: string
   readonly port: number
   readonly clusterId: string
+  readonly http: string | undefined
   readonly #thread: Thread
   readonly #exited: Promise<void>
   #nextId = 1
@@ -93,6 +94,7 @@ class WorkerBroker implements RunningBroker {
     this.host = facts.host
     this.port = facts.port
     this.clusterId = facts.clusterId
+    this.http = facts.http
     this.#thread = thread
     this.#exited = new Promise(resolve => {
       thread.worker.once('exit', () => {
@@ -103,8 +105,17 @@ class WorkerBroker implements RunningBroker {
   }
 
   async requests() {
+    return this.#ask('requests') as ReturnType<RunningBroker['requests']>
+  }
+
+  async describe() {
+    return this.#ask('describe') as ReturnType<RunningBroker['describe']>
+  }
+
+  /** Calls a method that needs a broker which is not closed. */
+  #ask(method: BrokerMethod): Promise<unknown> {
     if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
-    return this.#call('requests') as ReturnType<RunningBroker['requests']>
+    return this.#call(method)
   }
 
   close(): Promise<void> {

@@ -29,8 +29,8 @@ try {
     post({ type: 'fatal', error: packError(error) }),
   )
   parentPort?.on('message', (call: Call) => void answer(broker, call))
-  const { bootstrapServers, host, port, clusterId } = broker
-  post({ type: 'started', facts: { bootstrapServers, host, port, clusterId } })
+  const { bootstrapServers, host, port, clusterId, http } = broker
+  post({ type: 'started', facts: { bootstrapServers, host, port, clusterId, http } })
 } catch (error) {
   post({ type: 'failed', error: packError(error) })
 }

@@ -162,7 +162,8 @@ function byTopic(
   broker: Broker,
 ): Pick<Response, 'responses' | 'nodeEndpoints'> {
   const topics = new Map<string, { topic: string; topicId: string; partitions: FetchResult['data'][] }>()
-  for (const { target, data } of results) {
+  for (const { target, data, topic: name, bytes } of results) {
+    if (bytes > 0) broker.counters.fetched(name as string, bytes)
     const key = target.topic || target.topicId
     let topic = topics.get(key)
     if (topic === undefined) {
