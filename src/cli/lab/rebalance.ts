@@ -27,10 +27,10 @@ export interface RebalanceReport {
 }
 
 const ASSIGNORS: Record<AssignorName, string> = {
-  range: 'consecutive partitions for each, in the order of names; does not look at who had what',
-  roundrobin: 'dealt out one by one; does not look at who had what',
+  range: 'consecutive partitions, in the order of names; forgets who had what',
+  roundrobin: 'dealt out one by one; forgets who had what',
   sticky: 'balance first, and then everybody keeps as much as possible',
-  'cooperative-sticky': 'the same in two rounds: what moves is first given up, then handed out, and the rest goes on',
+  'cooperative-sticky': 'the same in two rounds: what moves is given up, then handed out',
 }
 
 const NAMES = Object.keys(ASSIGNORS) as AssignorName[]
