@@ -27,7 +27,7 @@ export class BrokerTransport implements Transport {
     let last = 0
     return run => {
       const latency = this.#latencyMs()
-      if (latency === 0 && last <= this.#env.now()) return this.#env.turns.enqueue(run)
+      if (latency === 0 && last < this.#env.now()) return this.#env.turns.enqueue(run)
       last = Math.max(last, this.#env.now() + latency)
       this.#env.timer(last - this.#env.now(), run)
     }
