@@ -3,16 +3,18 @@ import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Env, LogFields } from '../util/env.ts'
 import { Later } from '../util/later.ts'
+import { LimitedLog } from '../util/limited-log.ts'
 import type { Timer } from '../util/timer-queue.ts'
 import { HANDLERS } from './apis/index.ts'
 import { AutoTopics } from './auto-topics.ts'
+import { brokerConfigDoc, topicConfigDoc } from './configs/acted-on.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
 import { groupConfigOf } from './configs/group-config.ts'
 import { Connection } from './connection.ts'
 import { coordinatorLog } from './coordinator-log.ts'
+import { Counters } from './counters.ts'
 import { FetchSessions } from './fetch-sessions.ts'
 import type { Handler } from './handler.ts'
-import { Counters } from './counters.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import type { Limits } from './limits.ts'
 import type { Link, MetadataListener, MetadataUpdate } from './link.ts'
@@ -62,6 +64,8 @@ export class Broker implements MetadataListener {
   readonly autoTopics: AutoTopics
   readonly requestLog: RequestLog
   readonly counters = new Counters()
+  /** Where it is told what was refused. */
+  readonly refusals: LimitedLog
   readonly traffic: Traffic = { received: 0, unsent: 0 }
   /** What is served, by API key, in order. */
   readonly handlers: ReadonlyMap<number, Handler>
@@ -84,6 +88,7 @@ export class Broker implements MetadataListener {
     this.link = options.link
     this.#onFatal = options.onFatal
     this.handlers = new Map(HANDLERS.map(handler => [handler.api.key, handler]))
+    this.refusals = new LimitedLog(env, 'warn')
     this.purgatory = new Purgatory(env)
     this.replicas = new Replicas({
       brokerId: this.id,
@@ -130,7 +135,7 @@ export class Broker implements MetadataListener {
     const connection = new Connection(this.#nextConnectionId++, this, sink, peer)
     this.#connections.add(connection)
     if (this.#stopped || this.#connections.size > this.config.number('max.connections')) {
-      this.env.log('warn', `refusing a connection from ${peer.host}:${peer.port}: max.connections is reached`)
+      this.refusals.log(`refusing a connection from ${peer.host}:${peer.port}: max.connections is reached`)
       connection.close()
     }
     return connection
@@ -172,7 +177,7 @@ export class Broker implements MetadataListener {
       const partition = topic && this.replicas.update(topic, record)
       if (partition !== undefined) this.#elect(partition)
     } else if (record.type === 'config') {
-      this.#reconfigure(record.resourceType, record.resourceName)
+      this.#reconfigure(record)
     } else if (removed !== undefined) {
       this.replicas.remove(removed.topicId)
       this.counters.forget(removed.name)
@@ -187,12 +192,20 @@ export class Broker implements MetadataListener {
     else this.groups.resigned(partition.index)
   }
 
-  #reconfigure(resourceType: number, resourceName: string): void {
-    if (resourceType === RESOURCE_TYPE.topic) return this.replicas.reconfigure(resourceName)
+  #reconfigure({ resourceType, resourceName, name, value }: AppliedRecord & { type: 'config' }): void {
+    if (resourceType === RESOURCE_TYPE.topic) {
+      if (value !== null && topicConfigDoc(name) === undefined) this.#warnIdle(`${name} of topic ${resourceName}`)
+      return this.replicas.reconfigure(resourceName)
+    }
     if (resourceType !== RESOURCE_TYPE.broker) return
+    if (value !== null && brokerConfigDoc(name) === undefined) this.#warnIdle(name)
     const own = this.image.configsOf(RESOURCE_TYPE.broker, String(this.id))
     this.config.setDynamic(own, this.image.configsOf(RESOURCE_TYPE.broker, ''))
     this.replicas.reconfigure()
+  }
+
+  #warnIdle(what: string): void {
+    this.env.log('warn', `the config ${what} is kept, and not acted on`)
   }
 
   #topicsView() {

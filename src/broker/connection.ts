@@ -246,14 +246,11 @@ export class Connection implements BrokerConnection {
 
   /** What was sent is not a request that can be answered: one line, and the connection ends. */
   #fail(reason: string): void {
-    this.#broker.counters.refusedConnections++
-    this.#broker.env.log(
-      'warn',
-      `closing connection ${this.id} from ${this.#peer.host}:${this.#peer.port}: ${reason}`,
-      {
-        connection: this.id,
-      },
-    )
+    const { counters, refusals } = this.#broker
+    counters.refusedConnections++
+    refusals.log(`closing connection ${this.id} from ${this.#peer.host}:${this.#peer.port}: ${reason}`, {
+      connection: this.id,
+    })
     this.close()
   }
 

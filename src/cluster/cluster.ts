@@ -1,4 +1,5 @@
 import { Broker } from '../broker/broker.ts'
+import { brokerConfigDoc } from '../broker/configs/acted-on.ts'
 import { BrokerConfig } from '../broker/configs/broker-config.ts'
 import { forward } from '../broker/forward.ts'
 import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
@@ -53,6 +54,9 @@ export class Cluster {
     const { env, brokers, configs = {} } = options
     this.#env = env
     this.clusterId = options.clusterId ?? randomUuid(() => env.random())
+    for (const name of Object.keys(configs)) {
+      if (brokerConfigDoc(name) === undefined) env.log('warn', `the config ${name} is kept, and not acted on`)
+    }
     const [first] = brokers
     const log = openMetadataLog({ env, storage: first.storage, platform: first.platform })
     this.#controller = new Controller({ env, config: new BrokerConfig(configs), log })

@@ -1,6 +1,6 @@
 import type { BrokerConfig } from '../broker/configs/broker-config.ts'
 import type { ControllerMessageKind, ControllerMessages, MetadataListener } from '../broker/link.ts'
-import { MetadataImage } from '../broker/metadata/image.ts'
+import { MetadataImage, RESOURCE_TYPE } from '../broker/metadata/image.ts'
 import {
   type AppliedRecord,
   decodeMetadataRecord,
@@ -33,7 +33,7 @@ import { updateFeaturesDecision } from './decisions/update-features.ts'
 export interface DecisionContext {
   readonly image: MetadataImage
   readonly env: Env
-  /** The configs that defaults come from: those of the brokers, which are alike. */
+  /** The configs that defaults come from: those that all brokers have. */
   readonly config: BrokerConfig
   /** The offset that the next record will get: epochs of brokers are such offsets. */
   readonly nextOffset: number
@@ -69,9 +69,9 @@ const PARTITION = 0
 class MetadataMachine implements Machine {
   readonly image = new MetadataImage()
   nextOffset = 0
-  readonly #applied: (record: AppliedRecord, offset: number) => void
+  readonly #applied: (record: AppliedRecord, image: MetadataImage) => void
 
-  constructor(applied: (record: AppliedRecord, offset: number) => void) {
+  constructor(applied: (record: AppliedRecord, image: MetadataImage) => void) {
     this.#applied = applied
   }
 
@@ -79,7 +79,7 @@ class MetadataMachine implements Machine {
     const record = decodeMetadataRecord(value as Uint8Array)
     this.image.apply(record)
     this.nextOffset = offset + 1
-    this.#applied(record, offset)
+    this.#applied(record, this.image)
   }
 
   loaded(): void {}
@@ -97,10 +97,18 @@ export class Controller {
     this.#config = options.config
     this.#runtime = new CoordinatorRuntime({
       env: options.env,
-      create: () => new MetadataMachine(record => this.#history.push(record)),
+      create: () => new MetadataMachine((record, image) => this.#applied(record, image)),
       commitTimeoutMs: () => Number.MAX_SAFE_INTEGER,
     })
     this.#runtime.becomeLeader(PARTITION, options.log)
+  }
+
+  /** What was set for all brokers at run time counts for the defaults of topics. */
+  #applied(record: AppliedRecord, image: MetadataImage): void {
+    this.#history.push(record)
+    if (record.type === 'config' && record.resourceType === RESOURCE_TYPE.broker) {
+      this.#config.setDynamic(new Map(), image.configsOf(RESOURCE_TYPE.broker, ''))
+    }
   }
 
   /** Tells `listener` everything from the beginning, and from now on each thing that is committed. */

@@ -1,4 +1,5 @@
 import { HANDLERS } from '../../src/broker/apis/index.ts'
+import { idleConfigs } from '../../src/broker/configs/acted-on.ts'
 import { APIS } from '../../src/protocol/apis/index.ts'
 
 /** docs/differences.md, made from what the handlers say of themselves and from the general differences below. */
@@ -40,6 +41,17 @@ export function renderDifferences(): string {
   lines.push(
     '',
     'What is not in this table is not advertised, and a request for it closes the connection, as in Kafka.',
+    '',
+  )
+  const idle = idleConfigs()
+  lines.push(
+    '## Configs',
+    '',
+    'Every config of Kafka 4.4 is known by its name, checked as Kafka checks it, kept and described. These are not acted on; setting one is told in the log.',
+    '',
+    `Of topics: ${idle.topic.map(name => `\`${name}\``).join(', ')}.`,
+    '',
+    `Of brokers: ${idle.broker.map(name => `\`${name}\``).join(', ')}.`,
     '',
   )
   return lines.join('\n')

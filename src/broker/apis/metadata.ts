@@ -38,11 +38,12 @@ export const metadataHandler = handler(
   },
 )
 
-/** Ids can be asked by from version 12 on; before, every topic needs its name. */
+/** Ids can be asked by from version 12 on; before, every topic needs its name. One without either is an accident in Kafka. */
 function refuseBadNames(request: Request, apiVersion: number): void {
-  if (apiVersion >= 12) return
+  const withIds = apiVersion >= 12
   for (const { name, topicId } of request.topics ?? []) {
-    if (name === null || topicId !== ZERO_UUID) throw new KafkaError('INVALID_REQUEST')
+    const noId = topicId === ZERO_UUID
+    if (withIds ? name === null && noId : name === null || !noId) throw new KafkaError('INVALID_REQUEST')
   }
 }
 

@@ -1,3 +1,4 @@
+import { brokerConfigDoc, topicConfigDoc } from './acted-on.ts'
 import { BROKER_DEFINITIONS, type BrokerConfig, CONFIG_SOURCE, type ConfigSynonym } from './broker-config.ts'
 import { CONFIG_TYPE_IDS, type ConfigDefinition, defineConfigs } from './config-definition.ts'
 import { GROUP_CONFIGS } from './group-config-table.ts'
@@ -18,6 +19,7 @@ export interface DescribedConfig {
 
 export interface DescribeOptions {
   readonly includeSynonyms: boolean
+  readonly includeDocumentation?: boolean
 }
 
 export const GROUP_DEFINITIONS = defineConfigs(GROUP_CONFIGS)
@@ -26,7 +28,11 @@ const GROUP_SOURCE = 8
 export function describeTopicConfigs(config: TopicConfig, options: DescribeOptions): DescribedConfig[] {
   return shown(TOPIC_DEFINITIONS).map(definition => {
     const synonyms = config.synonyms(definition.name)
-    return describe(definition, config.text(definition.name), synonyms, { readOnly: false, ...options })
+    return describe(definition, config.text(definition.name), synonyms, {
+      readOnly: false,
+      ...options,
+      doc: topicConfigDoc(definition.name),
+    })
   })
 }
 
@@ -43,7 +49,13 @@ export function describeBrokerConfigs(
       : all
     if (onlyDynamicDefaults && synonyms.length === 0) return []
     const value = synonyms[0]?.value ?? null
-    return [describe(definition, value, synonyms, { readOnly: !definition.dynamic, ...options })]
+    return [
+      describe(definition, value, synonyms, {
+        readOnly: !definition.dynamic,
+        ...options,
+        doc: brokerConfigDoc(definition.name),
+      }),
+    ]
   })
 }
 
@@ -67,17 +79,17 @@ function describe(
   definition: ConfigDefinition,
   value: string | null,
   synonyms: ConfigSynonym[],
-  { readOnly, includeSynonyms }: { readOnly: boolean; includeSynonyms: boolean },
+  options: DescribeOptions & { readOnly: boolean; doc?: string },
 ): DescribedConfig {
   const isSensitive = definition.type === 'password'
   return {
     name: definition.name,
     value: isSensitive ? null : value,
-    readOnly,
+    readOnly: options.readOnly,
     configSource: synonyms[0]?.source ?? CONFIG_SOURCE.default,
     isSensitive,
-    synonyms: includeSynonyms ? synonyms.map(s => ({ ...s, value: isSensitive ? null : s.value })) : [],
+    synonyms: options.includeSynonyms ? synonyms.map(s => ({ ...s, value: isSensitive ? null : s.value })) : [],
     configType: CONFIG_TYPE_IDS[definition.type],
-    documentation: null,
+    documentation: options.includeDocumentation ? (options.doc ?? 'Kept, and not acted on.') : null,
   }
 }

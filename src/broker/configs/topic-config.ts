@@ -14,7 +14,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /** Per topic config, the broker configs that stand in for it, first come first served, with the factor of their unit. */
-const SYNONYMS: Readonly<Record<string, readonly (readonly [name: string, factor: number])[]>> = {
+export const SYNONYMS: Readonly<Record<string, readonly (readonly [name: string, factor: number])[]>> = {
   'cleanup.policy': [['log.cleanup.policy', 1]],
   'compression.gzip.level': [['compression.gzip.level', 1]],
   'compression.lz4.level': [['compression.lz4.level', 1]],

@@ -17,6 +17,7 @@ import type { DecisionContext } from '../controller.ts'
 const SET = 0
 const DELETE = 1
 const APPEND = 2
+const MIN_ISR = 'min.insync.replicas'
 const OPERATIONS: readonly string[] = ['SET', 'DELETE', 'APPEND', 'SUBTRACT']
 
 interface Resource {
@@ -124,6 +125,7 @@ class Alteration {
 
   #record(name: string, value: string | null): MetadataRecord {
     const { resourceType, resourceName } = this.#resource
+    if (resourceType === RESOURCE_TYPE.broker && name === MIN_ISR) checkMinIsr(resourceName, value)
     return { type: 'config', resourceType, resourceName, name, value }
   }
 
@@ -173,6 +175,16 @@ class Alteration {
     const problem = definition.check(value)
     if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
     return value
+  }
+}
+
+/** With eligible leader replicas (KIP-966) all brokers have the same value, and one there must be. */
+function checkMinIsr(brokerName: string, value: string | null): void {
+  if (brokerName !== '') {
+    throw new KafkaError('INVALID_CONFIG', `Broker-level ${MIN_ISR} cannot be altered while ELR is enabled.`)
+  }
+  if (value === null) {
+    throw new KafkaError('INVALID_CONFIG', `Cluster-level ${MIN_ISR} cannot be removed while ELR is enabled.`)
   }
 }
 

@@ -1,4 +1,6 @@
 import type { ControllerMessages } from '../../broker/link.ts'
+import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
+import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import type { DecisionContext } from '../controller.ts'
 
 /** A broker tells where it listens, and gets the epoch by which its later messages are known (`ClusterControlManager`). */
@@ -7,8 +9,20 @@ export function registerBroker(
   context: DecisionContext,
 ): ControllerMessages['registerBroker']['reply'] {
   const brokerEpoch = context.nextOffset
-  context.append({ type: 'registerBroker', ...request, brokerEpoch, fenced: false })
+  context.append({ type: 'registerBroker', ...request, brokerEpoch, fenced: false }, ...minIsrForAll(context))
   return { brokerEpoch }
+}
+
+const MIN_ISR = 'min.insync.replicas'
+
+/**
+ * A new cluster writes down the least in-sync replicas that it was started with, as a default for all brokers: eligible leader
+ * replicas (KIP-966) need one that all agree on. So every topic shows it as set.
+ */
+function minIsrForAll({ image, config }: DecisionContext): MetadataRecord[] {
+  if (image.brokers.size > 0 || image.configsOf(RESOURCE_TYPE.broker, '').has(MIN_ISR)) return []
+  const value = config.text(MIN_ISR) as string
+  return [{ type: 'config', resourceType: RESOURCE_TYPE.broker, resourceName: '', name: MIN_ISR, value }]
 }
 
 const BLOCK = 1000
