@@ -8,7 +8,6 @@ import type { Broker } from '../../src/broker/broker.ts'
 import {
   type Channel,
   type ChannelEvents,
-  Consumer,
   createTopics,
   EARLIEST,
   findOffsets,
@@ -33,20 +32,12 @@ export function runs(usual: number): number {
   return Number(process.env.PROPERTY_RUNS ?? usual)
 }
 
-/** What the broker answered to a batch. */
-export interface Produced {
-  error: string
-  offset: number
-}
-
 export class World {
   readonly env = new VirtualEnv()
   readonly cluster: Cluster
   readonly transport: LossyTransport
   /** For whatever is no group's business. */
   readonly client: KafkaClient
-  /** Of no group: finds offsets. */
-  readonly reader: Consumer
   /** When the brokers' timers began to run. */
   readonly startedAt: number
 
@@ -71,7 +62,7 @@ export class World {
     env.settle()
     this.client = this.connect()
     this.createTopics(topics)
-    this.reader = new Consumer(this.client)
+    this.good(this.client.topics(topics.map(({ name }) => name)))
   }
 
   connect(more: Partial<KafkaClientOptions> = {}): KafkaClient {
