@@ -6,7 +6,7 @@
 import { wrap } from './table.ts'
 
 /** What a call returned, field by field, or the error it threw; `null` if there is nothing to tell. */
-export type Answer = Readonly<Record<string, unknown>> | null
+type Answer = Readonly<Record<string, unknown>> | null
 
 /** A step before it is taken: `run` does something to the scene of the lab. */
 export interface Act<Scene> {
