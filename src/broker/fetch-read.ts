@@ -14,7 +14,7 @@ import type { Partition } from './partition.ts'
  */
 
 type ResponseTopic = NonNullable<Encodable<typeof fetch.response>['responses']>[number]
-export type PartitionData = { -readonly [Name in keyof PartitionDataIn]: PartitionDataIn[Name] }
+type PartitionData = { -readonly [Name in keyof PartitionDataIn]: PartitionDataIn[Name] }
 type PartitionDataIn = NonNullable<ResponseTopic['partitions']>[number]
 
 export interface FetchResult {

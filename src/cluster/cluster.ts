@@ -28,7 +28,7 @@ export interface ClusterOptions {
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
-export interface BrokerDefinition {
+interface BrokerDefinition {
   readonly id: number
   readonly storage: Storage
   readonly platform: RecordsPlatform

@@ -1,2 +1,2 @@
 /** The pure broker as a whole: what `node/`, tests and the simulator start. */
-export { Cluster, type ClusterOptions, type TopicDeclaration } from './cluster.ts'
+export { Cluster, type TopicDeclaration } from './cluster.ts'

@@ -11,7 +11,7 @@ import { RecordsError } from './records-error.ts'
 /** Bytes before the records of a batch. */
 export const BATCH_OVERHEAD = 61
 /** Bytes of base offset and length, which the length field does not count. */
-export const LOG_OVERHEAD = 12
+const LOG_OVERHEAD = 12
 /** The only format that is read and written. */
 export const MAGIC_V2 = 2
 
@@ -111,7 +111,7 @@ export function readBatchHeader(bytes: Uint8Array, at = 0): BatchHeader {
 }
 
 /** Demands a whole batch v2 at `at`, as {@link readBatchHeader} says; looks at no checksum. */
-export function checkHeader(bytes: Uint8Array, at: number): void {
+function checkHeader(bytes: Uint8Array, at: number): void {
   if (bytes.length - at < HEADER_UP_TO_MAGIC) throw new RecordsError('CORRUPT_MESSAGE', 'batch is cut off')
   const magic = batchMagic(bytes, at)
   if (magic === 0 || magic === 1) {
@@ -174,7 +174,7 @@ export function batchAttributes(bytes: Uint8Array, at: number): number {
   return int16At(bytes, at + ATTRIBUTES)
 }
 
-export function batchLastOffsetDelta(bytes: Uint8Array, at: number): number {
+function batchLastOffsetDelta(bytes: Uint8Array, at: number): number {
   return int32At(bytes, at + LAST_OFFSET_DELTA)
 }
 
@@ -182,7 +182,7 @@ export function batchLastOffset(bytes: Uint8Array, at: number): number {
   return saturate(int64At(bytes, at) + int32At(bytes, at + LAST_OFFSET_DELTA))
 }
 
-export function batchBaseTimestamp(bytes: Uint8Array, at: number): number {
+function batchBaseTimestamp(bytes: Uint8Array, at: number): number {
   return int64At(bytes, at + BASE_TIMESTAMP)
 }
 
@@ -190,19 +190,19 @@ export function batchMaxTimestamp(bytes: Uint8Array, at: number): number {
   return int64At(bytes, at + MAX_TIMESTAMP)
 }
 
-export function batchProducerId(bytes: Uint8Array, at: number): number {
+function batchProducerId(bytes: Uint8Array, at: number): number {
   return int64At(bytes, at + PRODUCER_ID)
 }
 
-export function batchProducerEpoch(bytes: Uint8Array, at: number): number {
+function batchProducerEpoch(bytes: Uint8Array, at: number): number {
   return int16At(bytes, at + PRODUCER_EPOCH)
 }
 
-export function batchBaseSequence(bytes: Uint8Array, at: number): number {
+function batchBaseSequence(bytes: Uint8Array, at: number): number {
   return int32At(bytes, at + BASE_SEQUENCE)
 }
 
-export function batchRecordsCount(bytes: Uint8Array, at: number): number {
+function batchRecordsCount(bytes: Uint8Array, at: number): number {
   return int32At(bytes, at + RECORDS_COUNT)
 }
 

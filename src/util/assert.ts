@@ -12,8 +12,3 @@ export class AssertionError extends Error {
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message)
 }
-
-/** Marks a place that no input can reach; gives the compiler an exhaustiveness check. */
-export function unreachable(value: never): never {
-  throw new AssertionError(`unreachable: ${String(value)}`)
-}

@@ -47,7 +47,7 @@ function refuseBadNames(request: Request, apiVersion: number): void {
   }
 }
 
-export function aliveBrokers(broker: Broker) {
+function aliveBrokers(broker: Broker) {
   return [...broker.image.brokers.values()]
     .filter(({ fenced }) => !fenced)
     .map(({ brokerId, host, port, rack }) => ({ nodeId: brokerId, host, port, rack }))

@@ -135,7 +135,7 @@ const TYPES = {
 } as const
 
 type Types = typeof TYPES
-export type MetadataRecordType = keyof Types
+type MetadataRecordType = keyof Types
 
 /** A record as it is decided. */
 export type MetadataRecord = {

@@ -15,16 +15,17 @@ const IP_KEYS = ['connection_creation_rate']
 const WHOLE = new Set(['producer_byte_rate', 'consumer_byte_rate', 'connection_creation_rate'])
 
 export function alterClientQuotasDecision({ request }: Message, context: DecisionContext): Reply {
-  const entries = request.entries.map(entry => {
-    const { entity } = entry
+  const entries = request.entries.map(({ entity: given, ops }) => {
+    // Of a type that is named twice Kafka knows only the last name.
+    const entity = [...new Map(given.map(part => [part.entityType, part])).values()]
     try {
-      check(entry)
+      check({ entity, ops })
       if (!request.validateOnly) {
         const named: QuotaEntity[] = entity.map(({ entityType, entityName }) => ({
           type: entityType,
           name: entityName,
         }))
-        for (const { key, value, remove } of entry.ops) {
+        for (const { key, value, remove } of ops) {
           context.append({ type: 'clientQuota', entity: named, key, value, remove })
         }
       }
@@ -46,8 +47,6 @@ function check({ entity, ops }: Entry): void {
     }
     if (entityName === '') throw new KafkaError('INVALID_REQUEST', `Empty ${entityType} not supported`)
   }
-  if (new Set(types).size < types.length)
-    throw new KafkaError('INVALID_REQUEST', 'Invalid entity, duplicate entity type')
   const forAddress = types.includes('ip')
   if (forAddress && types.length > 1) {
     throw new KafkaError(
@@ -55,13 +54,24 @@ function check({ entity, ops }: Entry): void {
       'Invalid quota entity combination, ip entity should not be combined with others',
     )
   }
+  const [{ entityName }] = entity
+  if (forAddress && entityName !== null && !isAddress(entityName)) {
+    throw new KafkaError('INVALID_REQUEST', `${entityName} is not a valid IP or resolvable host.`)
+  }
   const known = forAddress ? IP_KEYS : CLIENT_KEYS
   for (const { key, value, remove } of ops) {
-    if (!known.includes(key)) throw new KafkaError('INVALID_REQUEST', `Invalid configuration key ${key}`)
     if (remove) continue
+    if (!known.includes(key)) throw new KafkaError('INVALID_REQUEST', `Invalid configuration key ${key}`)
     if (!(value > 0)) throw new KafkaError('INVALID_REQUEST', `Quota ${key} must be greater than 0`)
     if (WHOLE.has(key) && !Number.isInteger(value)) {
       throw new KafkaError('INVALID_REQUEST', `Configuration ${key} must be a whole number`)
     }
   }
+}
+
+/** An address as digits; names of hosts are not looked up here, and of them only this machine's is known. */
+function isAddress(name: string): boolean {
+  return (
+    /^\d{1,3}(\.\d{1,3}){3}$/.test(name) || (name.includes(':') && /^[\da-f:.]+$/i.test(name)) || name === 'localhost'
+  )
 }

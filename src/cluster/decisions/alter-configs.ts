@@ -1,7 +1,9 @@
 import { BROKER_DEFINITIONS } from '../../broker/configs/broker-config.ts'
 import { type ConfigDefinition, splitList } from '../../broker/configs/config-definition.ts'
 import { GROUP_DEFINITIONS } from '../../broker/configs/describe.ts'
+import { outOfGroupBounds, shortGroupSession } from '../../broker/configs/group-config.ts'
 import { TOPIC_DEFINITIONS, TopicConfig } from '../../broker/configs/topic-config.ts'
+import { unlistedBrokerConfig } from '../../broker/configs/unlisted-config.ts'
 import type { ControllerMessages } from '../../broker/link.ts'
 import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
@@ -32,6 +34,7 @@ interface Change {
   configOperation?: number
 }
 
+type ConfigRecord = Extract<MetadataRecord, { type: 'config' }>
 type Incremental = ControllerMessages['incrementalAlterConfigs']
 type Legacy = ControllerMessages['alterConfigs']
 
@@ -109,7 +112,9 @@ class Alteration {
   }
 
   incremental(): MetadataRecord[] {
-    return this.#resource.configs.map(change => this.#record(change.name, this.#valueOf(change)))
+    const records = this.#resource.configs.map(change => this.#record(change.name, this.#valueOf(change)))
+    this.#checkGroup(records)
+    return records
   }
 
   /** What is not named goes back to its default. */
@@ -117,13 +122,27 @@ class Alteration {
     const { configs } = this.#resource
     const given = new Set(configs.map(({ name }) => name))
     const dropped = [...this.#present().keys()].filter(name => !given.has(name))
-    return [
+    const records = [
       ...configs.map(({ name, value }) => this.#record(name, this.#checked(name, value))),
       ...dropped.map(name => this.#record(name, null)),
     ]
+    this.#checkGroup(records)
+    return records
   }
 
-  #record(name: string, value: string | null): MetadataRecord {
+  /** A group's configs must fit each other, those it had and those it gets. */
+  #checkGroup(records: readonly ConfigRecord[]): void {
+    if (this.#kind !== 'group') return
+    const values = new Map(this.#present())
+    for (const { name = '', value = null } of records) {
+      if (value === null) values.delete(name)
+      else values.set(name, value)
+    }
+    const problem = shortGroupSession(values, this.#context.config)
+    if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
+  }
+
+  #record(name: string, value: string | null): ConfigRecord {
     const { resourceType, resourceName } = this.#resource
     if (resourceType === RESOURCE_TYPE.broker && name === MIN_ISR) checkMinIsr(resourceName, value)
     return { type: 'config', resourceType, resourceName, name, value }
@@ -163,7 +182,8 @@ class Alteration {
   }
 
   #definition(name: string): ConfigDefinition {
-    const definition = this.#definitions?.get(name)
+    const listed = this.#definitions?.get(name)
+    const definition = listed ?? (this.#kind === 'broker' ? unlistedBrokerConfig(name) : undefined)
     if (definition === undefined) throw new KafkaError('INVALID_CONFIG', `Unknown ${this.#kind} config name: ${name}`)
     return definition
   }
@@ -172,8 +192,11 @@ class Alteration {
     const definition = this.#definition(name)
     if (value === null)
       throw new KafkaError('INVALID_CONFIG', `Null value not supported for ${this.#kind} configs: ${name}`)
-    const problem = definition.check(value)
-    if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
+    const inForce = this.#context.config
+    const problem =
+      definition.check(value) ?? (this.#kind === 'group' ? outOfGroupBounds(name, value, inForce) : undefined)
+    if (problem !== undefined)
+      throw new KafkaError(this.#kind === 'broker' ? 'INVALID_REQUEST' : 'INVALID_CONFIG', problem)
     return value
   }
 }
@@ -189,6 +212,7 @@ function checkMinIsr(brokerName: string, value: string | null): void {
 }
 
 function checkTopic(name: string, { image }: DecisionContext): void {
+  if (name === '') throw new KafkaError('INVALID_REQUEST', 'Default topic resources are not allowed.')
   const problem = checkTopicName(name)
   if (problem !== undefined) throw new KafkaError('INVALID_TOPIC_EXCEPTION', problem)
   if (!image.topicsByName.has(name)) {

@@ -15,7 +15,8 @@ export function placePartitions(options: {
   if (replicationFactor > brokers.length) {
     throw new KafkaError(
       'INVALID_REPLICATION_FACTOR',
-      `Unable to replicate the partition ${replicationFactor} time(s): only ${brokers.length} broker(s) are registered.`,
+      `Unable to replicate the partition ${replicationFactor} time(s): The target replication factor of ${replicationFactor} ` +
+        `cannot be reached because only ${brokers.length} broker(s) are registered or some brokers have all their log directories cordoned.`,
     )
   }
   return Array.from({ length: count }, (_, partition) => {
