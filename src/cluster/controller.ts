@@ -12,6 +12,7 @@ import type { CoordinatorLog, CoordinatorRecord } from '../coordinator/ports.ts'
 import { CoordinatorRuntime, type Machine } from '../coordinator/runtime.ts'
 import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
+import type { DecisionContext } from './decision-context.ts'
 import { alterClientQuotasDecision } from './decisions/alter-client-quotas.ts'
 import { alterConfigsDecision, incrementalAlterConfigsDecision } from './decisions/alter-configs.ts'
 import { alterUserScramCredentialsDecision } from './decisions/alter-scram-credentials.ts'
@@ -28,17 +29,6 @@ import { updateFeaturesDecision } from './decisions/update-features.ts'
  * machine on the same runtime as the coordinators; its decisions are functions of the image and the request, in
  * `decisions/`. Follows `QuorumController`, without a quorum: there is one, outside the brokers.
  */
-
-/** What a decision may look at, and where it puts its records. */
-export interface DecisionContext {
-  readonly image: MetadataImage
-  readonly env: Env
-  /** The configs that defaults come from: those that all brokers have. */
-  readonly config: BrokerConfig
-  /** The offset that the next record will get: epochs of brokers are such offsets. */
-  readonly nextOffset: number
-  append(...records: MetadataRecord[]): void
-}
 
 type Decide<Kind extends ControllerMessageKind> = (
   request: ControllerMessages[Kind]['request'],

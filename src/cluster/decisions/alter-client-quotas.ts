@@ -1,7 +1,7 @@
 import type { ControllerMessages } from '../../broker/link.ts'
 import type { QuotaEntity } from '../../broker/metadata/quotas.ts'
 import { KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /** Sets and removes quotas, each entity for itself (`ClientQuotaControlManager`). */
 

@@ -9,7 +9,7 @@ import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { checkTopicName } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /**
  * Changes configs of topics, brokers and groups (`ConfigAdminManager`, `ConfigurationControlManager`): single ones, or all of a

@@ -2,7 +2,7 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { SCRAM_MECHANISMS, scramKeys } from '../../broker/metadata/scram.ts'
 import { KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /**
  * Sets and deletes SCRAM credentials, each user for itself (KIP-554, `ScramControlManager`). A user may stand in a request once,

@@ -2,7 +2,7 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { TopicImage } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
 
 /** Adds partitions to topics, each topic for itself (`ReplicationControlManager.createPartitions`). */

@@ -6,7 +6,7 @@ import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { checkTopicName, collisionKey } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import { randomUuid } from '../../util/uuid.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
 
 /** Makes topics, each for itself (`ReplicationControlManager.createTopics`). */

@@ -2,7 +2,7 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { TopicImage } from '../../broker/metadata/image.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /** Deletes topics by name or id, each for itself (`ControllerApis.deleteTopics`). */
 

@@ -5,7 +5,7 @@ import { decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from 
 import { ERROR_CODES } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import { VirtualEnv } from '../../util/virtual-env.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 import { electLeadersDecision } from './elect-leaders.ts'
 import { alterPartitionReassignmentsDecision } from './reassign-partitions.ts'
 

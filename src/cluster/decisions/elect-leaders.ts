@@ -1,7 +1,7 @@
 import type { ControllerMessages } from '../../broker/link.ts'
 import type { PartitionImage } from '../../broker/metadata/image.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /**
  * Elects leaders when an admin asks (KIP-183, KIP-460, `ReplicationControlManager.electLeaders`): the preferred one, which is the

@@ -1,7 +1,7 @@
 import type { ControllerMessages } from '../../broker/link.ts'
 import type { PartitionImage } from '../../broker/metadata/image.ts'
 import { KafkaError } from '../../protocol/errors.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 import { checkReplicas } from './placement.ts'
 
 /**

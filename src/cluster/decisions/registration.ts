@@ -1,7 +1,7 @@
 import type { ControllerMessages } from '../../broker/link.ts'
 import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
-import type { DecisionContext } from '../controller.ts'
+import type { DecisionContext } from '../decision-context.ts'
 
 /** A broker tells where it listens, and gets the epoch by which its later messages are known (`ClusterControlManager`). */
 export function registerBroker(

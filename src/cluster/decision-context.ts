@@ -1,0 +1,15 @@
+import type { BrokerConfig } from '../broker/configs/broker-config.ts'
+import type { MetadataImage } from '../broker/metadata/image.ts'
+import type { MetadataRecord } from '../broker/metadata/records.ts'
+import type { Env } from '../util/env.ts'
+
+/** What a decision may look at, and where it puts its records. */
+export interface DecisionContext {
+  readonly image: MetadataImage
+  readonly env: Env
+  /** The configs that defaults come from: those that all brokers have. */
+  readonly config: BrokerConfig
+  /** The offset that the next record will get: epochs of brokers are such offsets. */
+  readonly nextOffset: number
+  append(...records: MetadataRecord[]): void
+}
