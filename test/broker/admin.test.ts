@@ -6,15 +6,18 @@ import { createDelegationToken } from '../../src/protocol/apis/create-delegation
 import { describeDelegationToken } from '../../src/protocol/apis/describe-delegation-token.ts'
 import { expireDelegationToken } from '../../src/protocol/apis/expire-delegation-token.ts'
 import {
+  alterConfigs,
   alterPartitionReassignments,
   alterUserScramCredentials,
   createAcls,
   deleteAcls,
   describeAcls,
+  describeConfigs,
   describeLogDirs,
   describeProducers,
   describeUserScramCredentials,
   electLeaders,
+  incrementalAlterConfigs,
   initProducerId,
   listPartitionReassignments,
   produce,
@@ -317,5 +320,79 @@ describe('DescribeProducers', () => {
     ])
     expect(described[0].partitions[1].activeProducers).toEqual([])
     expect(described[1].partitions[0].errorCode).toBe(ERROR_CODES.INVALID_TOPIC_EXCEPTION)
+  })
+})
+
+describe('configs that stand in no table', () => {
+  const BROKER = 4
+  const GROUP = 32
+
+  function start(configs: Record<string, string> = {}) {
+    const connection = startTestBroker({ configs }).connect()
+    const described = (resourceType: number, resourceName: string, configurationKeys: string[]) => {
+      const resources = [{ resourceType, resourceName, configurationKeys }]
+      return connection.call(describeConfigs, 4, { resources, includeSynonyms: true }).results[0].configs
+    }
+    const set = (name: string, value: string) => {
+      const resources = [{ resourceType: BROKER, resourceName: '1', configs: [{ name, configOperation: 0, value }] }]
+      return connection.call(incrementalAlterConfigs, 1, { resources }).responses[0].errorCode
+    }
+    return { connection, described, set }
+  }
+
+  it('of brokers are kept, and told once they are set', () => {
+    const { described, set } = start()
+    const [rate, odd] = ['leader.replication.throttled.rate', 'no.such.thing']
+    expect(described(BROKER, '1', [rate, odd])).toEqual([])
+    expect(set(rate, '1000')).toBe(0)
+    expect(set(odd, '1000')).toBe(0)
+    const told = described(BROKER, '1', [rate, odd])
+    expect(told.find(({ name }) => name === rate)).toMatchObject({
+      value: '1000',
+      readOnly: false,
+      configSource: 2,
+      isSensitive: false,
+      configType: 5,
+    })
+    expect(told.find(({ name }) => name === odd)).toMatchObject({
+      value: null,
+      readOnly: true,
+      configSource: 2,
+      isSensitive: true,
+      synonyms: [{ name: odd, value: null, source: 2 }],
+      configType: 0,
+    })
+    for (const value of ['-1', 'x']) expect(set(rate, value)).toBe(ERROR_CODES.INVALID_REQUEST)
+  })
+
+  it('of brokers are dropped when all others are replaced', () => {
+    const { connection, described, set } = start()
+    set('no.such.thing', '1')
+    const resources = [{ resourceType: BROKER, resourceName: '1', configs: [] }]
+    expect(connection.call(alterConfigs, 2, { resources }).responses[0].errorCode).toBe(0)
+    expect(described(BROKER, '1', ['no.such.thing'])).toEqual([])
+  })
+
+  it('of groups have the defaults that the broker has for all of them', () => {
+    const { described } = start({
+      'group.consumer.session.timeout.ms': '50000',
+      'group.share.assignor.offload.enable': 'false',
+    })
+    const session = 'consumer.session.timeout.ms'
+    expect(described(GROUP, 'g', [session])).toMatchObject([
+      {
+        value: '50000',
+        configSource: 4,
+        synonyms: [
+          { name: `group.${session}`, value: '50000', source: 4 },
+          { name: `group.${session}`, value: '45000', source: 5 },
+        ],
+      },
+    ])
+    const internal = ['share.assignor.offload.enable', 'consumer.assignor.offload.enable', 'streams.assignor.name']
+    expect(described(GROUP, 'g', internal).map(({ name, value }) => [name, value])).toEqual([
+      ['share.assignor.offload.enable', 'false'],
+      ['streams.assignor.name', 'sticky'],
+    ])
   })
 })

@@ -56,7 +56,7 @@ function describe({ resourceType, resourceName }: Resource, options: Request, { 
       return describeBrokerConfigs(broker.config, options, { onlyDynamicDefaults: false })
     case RESOURCE_TYPE.group:
       if (resourceName === '') throw new KafkaError('INVALID_REQUEST', 'Group name must not be empty')
-      return describeGroupConfigs(broker.image.configsOf(RESOURCE_TYPE.group, resourceName), options)
+      return describeGroupConfigs(broker.image.configsOf(RESOURCE_TYPE.group, resourceName), broker.config, options)
     default:
       throw new KafkaError('INVALID_REQUEST', `Configs of resource type ${resourceType} cannot be described`)
   }

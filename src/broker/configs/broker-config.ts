@@ -70,6 +70,11 @@ export class BrokerConfig {
     return found
   }
 
+  /** The names that have a value given at run time, for this broker or for all. */
+  dynamicNames(): Set<string> {
+    return new Set([...this.#dynamic.keys(), ...this.#dynamicDefault.keys()])
+  }
+
   /** True when somebody gave a value, at the start or since. */
   isSet(name: string): boolean {
     return this.#static.has(name) || this.#dynamic.has(name) || this.#dynamicDefault.has(name)

@@ -3,6 +3,7 @@ import { BROKER_DEFINITIONS, type BrokerConfig, CONFIG_SOURCE, type ConfigSynony
 import { CONFIG_TYPE_IDS, type ConfigDefinition, defineConfigs } from './config-definition.ts'
 import { GROUP_CONFIGS } from './group-config-table.ts'
 import { TOPIC_DEFINITIONS, type TopicConfig } from './topic-config.ts'
+import { isUnknown, unlistedBrokerConfig, unlistedNames } from './unlisted-config.ts'
 
 /** Configs as DescribeConfigs and CreateTopics tell them: value, source, synonyms, type. */
 
@@ -24,6 +25,7 @@ export interface DescribeOptions {
 
 export const GROUP_DEFINITIONS = defineConfigs(GROUP_CONFIGS)
 const GROUP_SOURCE = 8
+const UNKNOWN_TYPE = 0
 
 export function describeTopicConfigs(config: TopicConfig, options: DescribeOptions): DescribedConfig[] {
   return shown(TOPIC_DEFINITIONS).map(definition => {
@@ -42,7 +44,8 @@ export function describeBrokerConfigs(
   options: DescribeOptions,
   { onlyDynamicDefaults }: { onlyDynamicDefaults: boolean },
 ): DescribedConfig[] {
-  return shown(BROKER_DEFINITIONS).flatMap(definition => {
+  const unlisted = unlistedNames(config.dynamicNames()).map(unlistedBrokerConfig)
+  return [...shown(BROKER_DEFINITIONS), ...unlisted].flatMap(definition => {
     const all = config.synonyms(definition.name)
     const synonyms = onlyDynamicDefaults
       ? all.filter(({ source }) => source === CONFIG_SOURCE.dynamicDefaultBroker)
@@ -52,6 +55,7 @@ export function describeBrokerConfigs(
     return [
       describe(definition, value, synonyms, {
         readOnly: !definition.dynamic,
+        isBroker: true,
         ...options,
         doc: brokerConfigDoc(definition.name),
       }),
@@ -59,16 +63,28 @@ export function describeBrokerConfigs(
   })
 }
 
-export function describeGroupConfigs(given: ReadonlyMap<string, string>, options: DescribeOptions): DescribedConfig[] {
-  return shown(GROUP_DEFINITIONS).map(definition => {
-    const own = given.get(definition.name)
-    const synonyms: ConfigSynonym[] = []
-    if (own !== undefined) synonyms.push({ name: definition.name, value: own, source: GROUP_SOURCE })
-    if (definition.defaultValue !== null) {
-      synonyms.push({ name: definition.name, value: definition.defaultValue, source: CONFIG_SOURCE.default })
-    }
-    return describe(definition, own ?? definition.defaultValue, synonyms, { readOnly: false, ...options })
+/** The configs of a group: what was set for it, else what the broker says for all groups. */
+export function describeGroupConfigs(
+  given: ReadonlyMap<string, string>,
+  config: BrokerConfig,
+  options: DescribeOptions,
+): DescribedConfig[] {
+  return [...GROUP_DEFINITIONS.values()].flatMap(definition => {
+    const { name, internal } = definition
+    const own = given.get(name)
+    const synonyms: ConfigSynonym[] = own === undefined ? [] : [{ name, value: own, source: GROUP_SOURCE }]
+    synonyms.push(...groupDefaults(definition, config))
+    // What is internal is told once somebody has set it.
+    if (internal && (synonyms[0]?.source ?? CONFIG_SOURCE.default) === CONFIG_SOURCE.default) return []
+    return [describe(definition, synonyms[0]?.value ?? null, synonyms, { readOnly: false, ...options })]
   })
+}
+
+/** The broker's own config for all groups, under its own name; what has none there has a fixed default. */
+function groupDefaults({ name, defaultValue }: ConfigDefinition, config: BrokerConfig): ConfigSynonym[] {
+  const forAll = name === 'streams.assignor.name' ? 'group.streams.assignors' : `group.${name}`
+  if (BROKER_DEFINITIONS.has(forAll)) return config.synonyms(forAll)
+  return defaultValue === null ? [] : [{ name, value: defaultValue, source: CONFIG_SOURCE.default }]
 }
 
 function shown(definitions: ReadonlyMap<string, ConfigDefinition>): ConfigDefinition[] {
@@ -79,17 +95,18 @@ function describe(
   definition: ConfigDefinition,
   value: string | null,
   synonyms: ConfigSynonym[],
-  options: DescribeOptions & { readOnly: boolean; doc?: string },
+  options: DescribeOptions & { readOnly: boolean; doc?: string; isBroker?: boolean },
 ): DescribedConfig {
-  const isSensitive = definition.type === 'password'
+  const unknown = options.isBroker === true && isUnknown(definition.name)
+  const isSensitive = unknown || definition.type === 'password'
   return {
     name: definition.name,
     value: isSensitive ? null : value,
-    readOnly: options.readOnly,
+    readOnly: options.readOnly || unknown,
     configSource: synonyms[0]?.source ?? CONFIG_SOURCE.default,
     isSensitive,
     synonyms: options.includeSynonyms ? synonyms.map(s => ({ ...s, value: isSensitive ? null : s.value })) : [],
-    configType: CONFIG_TYPE_IDS[definition.type],
+    configType: unknown ? UNKNOWN_TYPE : CONFIG_TYPE_IDS[definition.type],
     documentation: options.includeDocumentation ? (options.doc ?? 'Kept, and not acted on.') : null,
   }
 }
