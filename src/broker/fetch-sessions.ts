@@ -71,7 +71,7 @@ export class FetchSession {
   }
 }
 
-function targetKey(target: { topic: string; topicId: string; partition: number }): string {
+export function targetKey(target: { topic: string; topicId: string; partition: number }): string {
   return `${target.topic || target.topicId}/${target.partition}`
 }
 

@@ -5,6 +5,9 @@ import { assert } from '../util/assert.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
 import type { PartitionImage } from './metadata/image.ts'
 
+/** What a client says that does not know the leader epoch. */
+export const NO_LEADER_EPOCH = -1
+
 /**
  * One partition as one of its brokers has it: whether it leads, how far its followers are, and where the high watermark
  * therefore stands (`kafka.cluster.Partition`). The bytes are the log's. It acts on what the broker was told.
@@ -106,7 +109,7 @@ export class Partition {
 
   /** The leader epoch that a client believes in, held against ours; −1 asks for no check. */
   checkLeaderEpoch(claimed: number): void {
-    if (claimed < 0 || claimed === this.leaderEpoch) return
+    if (claimed === NO_LEADER_EPOCH || claimed === this.leaderEpoch) return
     throw new KafkaError(claimed < this.leaderEpoch ? 'FENCED_LEADER_EPOCH' : 'UNKNOWN_LEADER_EPOCH')
   }
 

@@ -1,4 +1,5 @@
 import { describeQuorum } from '../../protocol/apis/describe-quorum.ts'
+import type { Decoded } from '../../protocol/dsl.ts'
 import { ERROR_CODES } from '../../protocol/errors.ts'
 import { handler } from '../handler.ts'
 
@@ -6,31 +7,27 @@ import { handler } from '../handler.ts'
 
 const METADATA_TOPIC = '__cluster_metadata'
 
+type Topics = Decoded<typeof describeQuorum.request>['topics']
+
 export const describeQuorumHandler = handler(
   describeQuorum,
   (request, { broker, now }) => {
     const { metadataOffset, id } = broker
     const voter = { replicaId: id, logEndOffset: metadataOffset, lastFetchTimestamp: now, lastCaughtUpTimestamp: now }
     const node = broker.image.brokers.get(id)
+    if (!asksForMetadata(request.topics)) return { errorMessage: '', topics: refuseAll(request.topics) }
+    const partition = {
+      partitionIndex: 0,
+      errorCode: 0,
+      errorMessage: '',
+      leaderId: id,
+      leaderEpoch: 1,
+      highWatermark: metadataOffset,
+      currentVoters: [voter],
+    }
     return {
       errorMessage: '',
-      topics: request.topics.map(({ topicName, partitions }) => ({
-        topicName,
-        partitions: partitions.map(({ partitionIndex }) => {
-          if (topicName !== METADATA_TOPIC || partitionIndex !== 0) {
-            return { partitionIndex, errorCode: ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION, errorMessage: null }
-          }
-          return {
-            partitionIndex,
-            errorCode: 0,
-            errorMessage: '',
-            leaderId: id,
-            leaderEpoch: 1,
-            highWatermark: metadataOffset,
-            currentVoters: [voter],
-          }
-        }),
-      })),
+      topics: [{ topicName: METADATA_TOPIC, partitions: [partition] }],
       nodes:
         node === undefined
           ? []
@@ -43,3 +40,21 @@ export const describeQuorumHandler = handler(
     ],
   },
 )
+
+/** Nothing but the one partition of the metadata may be asked for. */
+function asksForMetadata(topics: Topics): boolean {
+  const [{ topicName, partitions } = { topicName: '', partitions: [] }] = topics
+  if (topics.length !== 1 || topicName !== METADATA_TOPIC) return false
+  return partitions.length === 1 && partitions[0].partitionIndex === 0
+}
+
+function refuseAll(topics: Topics) {
+  return topics.map(({ topicName, partitions }) => ({
+    topicName,
+    partitions: partitions.map(({ partitionIndex }) => ({
+      partitionIndex,
+      errorCode: ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION,
+      errorMessage: 'This server does not host this topic-partition.',
+    })),
+  }))
+}

@@ -5,8 +5,9 @@ import { totalLength } from '../../util/byte-writer.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import type { Broker } from '../broker.ts'
 import { type FetchResult, readAgain, readTargets, waitForBytes } from '../fetch-read.ts'
-import type { CachedTarget, FetchSession, FetchTarget } from '../fetch-sessions.ts'
+import { type CachedTarget, type FetchSession, type FetchTarget, targetKey } from '../fetch-sessions.ts'
 import { handler, type RequestContext } from '../handler.ts'
+import { NO_LEADER_EPOCH } from '../partition.ts'
 import type { ClientQuota } from '../quotas/client-quotas.ts'
 import { chargeFetch, quotaOf } from '../quotas/throttle.ts'
 import { leaderHint } from './leader-hint.ts'
@@ -82,14 +83,21 @@ function targetsOf(request: Request): FetchTarget[] {
         topic,
         topicId,
         partition: asked.partition,
-        currentLeaderEpoch: asked.currentLeaderEpoch,
+        // Here every negative epoch means none; elsewhere only -1 does.
+        currentLeaderEpoch: Math.max(NO_LEADER_EPOCH, asked.currentLeaderEpoch),
         fetchOffset: asked.fetchOffset,
         lastFetchedEpoch: asked.lastFetchedEpoch,
         maxBytes: asked.partitionMaxBytes,
       })
     }
   }
-  return targets
+  return targets.length < 2 ? targets : withoutRepeats(targets)
+}
+
+/** Of a partition that is asked for twice, the last is meant. */
+function withoutRepeats(targets: FetchTarget[]): FetchTarget[] {
+  const byKey = new Map(targets.map(target => [targetKey(target), target]))
+  return byKey.size === targets.length ? targets : [...byKey.values()]
 }
 
 /** A client that has read too much is told nothing but to wait: its session stays as it was. */

@@ -64,6 +64,13 @@ function checkType(type: ConfigTypeName, value: string): string | undefined {
 
 const RANGE = /^\[(-?[\d.]+?),\.\.\.(?:,(-?[\d.]+))?\](?: or (-?\d+))?$/
 
+/** Stands for any ISO 8601 duration of days, hours, minutes and seconds. */
+const DURATION = 'by_duration:PnDTnHnMn.nS'
+
+function isDuration(value: string): boolean {
+  return /^by_duration:P(?=[\dT])(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/i.test(value)
+}
+
 function rangeCheck(type: ConfigTypeName, valid: string): (value: string) => string | undefined {
   const range = RANGE.exec(valid)
   if (range !== null) {
@@ -75,7 +82,7 @@ function rangeCheck(type: ConfigTypeName, valid: string): (value: string) => str
       return high !== undefined && number > Number(high) ? `Value must be no more than ${high}` : undefined
     }
   }
-  const choice = /^(\(case insensitive\) )?\[([\w, ]+)\]$/.exec(valid)
+  const choice = /^(\(case insensitive\) )?\[([\w, :.]+)\]$/.exec(valid)
   if (choice === null) {
     return value => (valid.startsWith('non-empty') && value === '' ? `${valid} must not be empty` : undefined)
   }
@@ -83,7 +90,7 @@ function rangeCheck(type: ConfigTypeName, valid: string): (value: string) => str
   const fold = (text: string) => (choice[1] === undefined ? text : text.toUpperCase())
   return value => {
     const items = type === 'list' ? splitList(value) : [value]
-    return items.every(item => choices.includes(fold(item)))
+    return items.every(item => choices.includes(fold(item)) || (choices.includes(DURATION) && isDuration(item)))
       ? undefined
       : `String must be one of: ${choices.join(', ')}`
   }
