@@ -177,12 +177,13 @@ export class Connection implements BrokerConnection {
   /** Tells the client to pause, and does not wait for it to do so: its next request is worked on when the time is over. */
   #mute(throttleTimeMs: number, response: Answer<unknown>): void {
     if (typeof response === 'object') Object.assign(response as object, { throttleTimeMs })
-    this.#throttle = this.#broker.env.timer(throttleTimeMs, () => {
+    const unmute = () => {
       this.#throttle = undefined
       this.#lastActive = this.#broker.env.now()
       this.#work()
       this.#account()
-    })
+    }
+    this.#throttle = this.#broker.env.timer(throttleTimeMs, unmute, 'client')
   }
 
   #respond(api: Api, header: RequestHeader, response: Answer<unknown>): void {
@@ -264,7 +265,7 @@ export class Connection implements BrokerConnection {
     const { env } = this.#broker
     const maxIdleMs = this.#broker.config.number('connections.max.idle.ms')
     const rest = Math.max(1, this.#lastActive + maxIdleMs - env.now())
-    return env.timer(rest, () => {
+    const check = () => {
       if (this.#ended) return
       const idle = env.now() - this.#lastActive
       if (!this.#waiting && idle >= maxIdleMs) {
@@ -274,7 +275,8 @@ export class Connection implements BrokerConnection {
         if (this.#waiting) this.#lastActive = env.now()
         this.#idleTimer = this.#armIdleTimer()
       }
-    })
+    }
+    return env.timer(rest, check, 'client')
   }
 
   #end(): void {

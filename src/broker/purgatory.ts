@@ -44,7 +44,7 @@ export class Purgatory {
       this.#remove(waiter)
       later.settle(expire())
     }
-    waiter.timer = this.#env.timer(timeoutMs, waiter.expire)
+    waiter.timer = this.#env.timer(timeoutMs, waiter.expire, 'client')
     this.#byConnection.set(connectionId, waiter)
     for (const key of waiter.keys) {
       const waiters = this.#waiters.get(key)

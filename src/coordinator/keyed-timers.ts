@@ -1,4 +1,4 @@
-import type { Env } from '../util/env.ts'
+import type { Env, TimerClock } from '../util/env.ts'
 import type { Timer } from '../util/timer-queue.ts'
 
 /**
@@ -25,13 +25,13 @@ export class KeyedTimers<Decision> {
     return this.#timers.has(key)
   }
 
-  set(key: string, delayMs: number, decide: (decision: Decision) => void): void {
+  set(key: string, delayMs: number, decide: (decision: Decision) => void, clock?: TimerClock): void {
     this.#timers.get(key)?.cancel()
     const fire = () => {
       this.#timers.delete(key)
       this.#fire(decide)
     }
-    this.#timers.set(key, this.#env.timer(Math.max(0, delayMs), fire))
+    this.#timers.set(key, this.#env.timer(Math.max(0, delayMs), fire, clock))
   }
 
   cancel(key: string): void {

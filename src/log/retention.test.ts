@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { append, batchOf, makeLog, readTexts } from '../../test/support/log.ts'
+import { VirtualEnv } from '../util/virtual-env.ts'
 import type { LogConfig } from './log.ts'
 
 const NOW = 1_700_000_000_000
@@ -52,6 +53,23 @@ describe('retention by time', () => {
     append(log, batchOf([{ timestamp: -1 }]), { now: env.now() })
     expect(log.applyRetention(env.now() + 5000)).toBe(0)
     expect(log.applyRetention(env.now() + 5001)).toBe(1)
+  })
+
+  it('goes by the clock where clients have another one, and so does the end of a segment', () => {
+    const env = new VirtualEnv({ now: NOW, aheadOfClients: true })
+    const { log } = makeLog({ retentionMs: 5000, segmentMs: 3000 }, { env })
+    const send = (value: string) =>
+      append(log, batchOf([{ value: new TextEncoder().encode(value), timestamp: NOW }]), { now: env.now() })
+    send('a')
+    env.advance(3000)
+    send('b')
+    expect(log.segmentCount).toBe(1)
+    env.advance(1)
+    send('c')
+    expect(log.segmentCount).toBe(2)
+    expect(log.applyRetention(NOW + 8000)).toBe(0)
+    expect(log.applyRetention(NOW + 8001)).toBe(1)
+    expect(readTexts(log)).toEqual(['2:c'])
   })
 
   it('is off at -1, and for topics that are only compacted', () => {

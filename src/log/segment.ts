@@ -20,28 +20,40 @@ const LARGEST_OFFSET_DELTA = 0x7fffffff
 /** The header that was looked at last: nothing here is re-entrant, so one buffer serves all segments. */
 const peeked = new Uint8Array(BATCH_OVERHEAD)
 
+export interface SegmentOptions {
+  now: number
+  indexIntervalBytes: number
+  /** See `Env.aheadOfClients`. */
+  agesByAppend?: boolean
+}
+
 export class Segment {
   readonly baseOffset: number
   readonly file: StorageFile
   /** When it was made, and last written, on the clock of this broker; in milliseconds. */
   readonly createdMs: number
   lastModifiedMs: number
+  #firstAppendedMs: number
   /** The largest record time in it, or −1, and the base offset of the first batch that has it. */
   maxTimestamp = -1
   offsetOfMaxTimestamp = -1
   /** The maximum timestamp of its first batch: the age of a segment counts from there. */
   #firstTimestamp: number | undefined
+  /** Ages count from when the broker appended, since records bear the times of clients that it is ahead of. */
+  readonly #agesByAppend: boolean
   readonly #offsets = new OffsetIndex()
   readonly #times = new TimeIndex()
   #unindexedBytes = 0
   readonly #indexIntervalBytes: number
 
-  constructor(file: StorageFile, baseOffset: number, options: { now: number; indexIntervalBytes: number }) {
+  constructor(file: StorageFile, baseOffset: number, options: SegmentOptions) {
     this.file = file
     this.baseOffset = baseOffset
     this.createdMs = options.now
     this.lastModifiedMs = options.now
+    this.#firstAppendedMs = options.now
     this.#indexIntervalBytes = options.indexIntervalBytes
+    this.#agesByAppend = options.agesByAppend ?? false
   }
 
   /** Bytes in it. */
@@ -49,13 +61,14 @@ export class Segment {
     return this.file.size
   }
 
-  /** What retention by time goes by: the largest record time, or the clock where records have none. */
+  /** What retention by time goes by: the largest record time, or the clock where records have none, or none that counts. */
   get largestTimestamp(): number {
-    return this.maxTimestamp >= 0 ? this.maxTimestamp : this.lastModifiedMs
+    return this.maxTimestamp >= 0 && !this.#agesByAppend ? this.maxTimestamp : this.lastModifiedMs
   }
 
   /** Appends bytes that hold whole batches; the caller {@link index}es them. All or nothing. */
   append(records: Uint8Array, now: number): void {
+    if (this.size === 0) this.#firstAppendedMs = now
     this.file.appendv([records])
     this.lastModifiedMs = now
   }
@@ -83,6 +96,7 @@ export class Segment {
     if (batches.lastOffset - this.baseOffset > LARGEST_OFFSET_DELTA) return true
     if (this.size > limits.segmentBytes - batches.size) return true
     if (this.size === 0) return false
+    if (this.#agesByAppend) return limits.now - this.#firstAppendedMs > limits.segmentMs
     const first = this.#firstTimestamp ?? -1
     const age = first >= 0 ? batches.maxTimestamp - first : limits.now - this.createdMs
     return age > limits.segmentMs

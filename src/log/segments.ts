@@ -69,6 +69,7 @@ export class Segments {
     const segment = new Segment(file, baseOffset, {
       now: this.#env.now(),
       indexIntervalBytes: config.indexIntervalBytes,
+      agesByAppend: this.#env.aheadOfClients,
     })
     this.#list.push(segment)
     return segment

@@ -7,12 +7,15 @@ import { describeBroker } from '../broker/describe.ts'
 import { Cluster } from '../cluster/index.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
 import type { Later } from '../util/later.ts'
+import type { StartedBroker } from './broker-handle.ts'
+import type { BrokerMethods } from './broker-methods.ts'
 import { OttlaError, toError } from './errors.ts'
 import type { HttpEndpoint } from './http.ts'
+import { LocalMethods } from './local-methods.ts'
 import type { LogFunction } from './log.ts'
 import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
 import { NODE_PLATFORM } from './platform.ts'
-import type { BrokerFacts, RunningBroker } from './running-broker.ts'
+import type { BrokerFacts } from './running-broker.ts'
 import { TcpServer } from './server.ts'
 import { SystemEnv } from './system-env.ts'
 
@@ -25,9 +28,10 @@ export async function startLocalBroker(
   options: CheckedOptions,
   log: LogFunction,
   onFatal: (error: Error) => void,
-): Promise<RunningBroker> {
+): Promise<StartedBroker> {
   const env = new SystemEnv({
     log,
+    virtualTime: options.virtualTime,
     onFatal(error) {
       log('error', `internal error: ${error.stack ?? error.message}`, {})
       onFatal(error)
@@ -41,7 +45,7 @@ export async function startLocalBroker(
   }
 }
 
-async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: Error) => void): Promise<RunningBroker> {
+async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: Error) => void): Promise<StartedBroker> {
   const { advertised, limits } = options
   const storage = new MemoryStorage({ turns: env.turns, maxBytes: limits.memoryBytes })
   const cluster = new Cluster({
@@ -100,59 +104,30 @@ function settled<T>(env: SystemEnv, begin: () => Later<T>): Promise<T> {
   })
 }
 
-class LocalBroker implements RunningBroker {
-  readonly bootstrapServers: string
-  readonly host: string
-  readonly port: number
-  readonly clusterId: string
-  readonly http: string | undefined
+class LocalBroker implements StartedBroker {
+  readonly facts: BrokerFacts
+  readonly methods: BrokerMethods
   readonly #http: HttpEndpoint | undefined
   readonly #env: SystemEnv
   readonly #cluster: Cluster
   readonly #server: TcpServer
-  #closing: Promise<void> | undefined
 
   constructor(facts: BrokerFacts, env: SystemEnv, cluster: Cluster, server: TcpServer, http: HttpEndpoint | undefined) {
-    this.bootstrapServers = facts.bootstrapServers
-    this.host = facts.host
-    this.port = facts.port
-    this.clusterId = facts.clusterId
-    this.http = facts.http
+    this.facts = facts
+    this.methods = new LocalMethods(env, () => cluster.broker(BROKER_ID))
     this.#http = http
     this.#env = env
     this.#cluster = cluster
     this.#server = server
   }
 
-  async requests() {
-    return this.#broker().requestLog.records()
-  }
-
-  async describe() {
-    return describeBroker(this.#broker())
-  }
-
-  #broker(): Broker {
-    if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
-    return this.#cluster.broker(BROKER_ID)
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
     this.#server.stopAccepting()
     await this.#http?.close()
     await this.#shutDown()
     await this.#server.close()
     this.#env.close()
-    this.#env.log('info', 'closed', { bootstrapServers: this.bootstrapServers })
+    this.#env.log('info', 'closed', { bootstrapServers: this.facts.bootstrapServers })
   }
 
   async #shutDown(): Promise<void> {

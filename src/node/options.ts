@@ -42,6 +42,11 @@ export interface BrokerOptions {
   onFatal?: (error: Error) => void
   /** True runs the broker in a worker thread, so that neither holds up the other. */
   worker?: boolean
+  /**
+   * `virtual` lets `broker.advance('7d')` move the broker's clock, which is the real one plus how far it was moved; `real` by
+   * default. The age of a record then counts from when it was appended, whatever its client's clock says.
+   */
+  time?: 'real' | 'virtual'
   /** Bounds of what the broker takes at the most; see {@link Limits}. */
   limits?: Partial<Limits>
   /**
@@ -65,10 +70,11 @@ export interface CheckedOptions {
   topics: { name: string; partitions?: number; configs?: Record<string, string> }[]
   configs: Record<string, string>
   limits: Limits
+  virtualTime: boolean
   http: { port: number; host: string; allowedHosts: string[] } | undefined
 }
 
-const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker limits http'.split(' ')
+const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker time limits http'.split(' ')
 /** Enough to see what a test's clients did; the command keeps none. */
 const REQUEST_LOG_SIZE = 10_000
 
@@ -90,6 +96,7 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     topics: checkTopics(options.topics ?? []),
     configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
     limits: checkLimits(options.limits ?? {}),
+    virtualTime: checkTime(options.time),
     http: checkHttp(options.http),
   }
 }
@@ -175,6 +182,11 @@ function checkLimits(limits: Partial<Limits>): Limits {
     if (typeof value !== 'number' || !(value >= 0)) throw invalid(`limit ${name} cannot be ${value}`)
   }
   return { ...DEFAULT_LIMITS, requestLogSize: REQUEST_LOG_SIZE, ...limits }
+}
+
+function checkTime(time: BrokerOptions['time']): boolean {
+  if (time === undefined || time === 'real' || time === 'virtual') return time === 'virtual'
+  throw invalid(`time cannot be ${time}`, "it is 'real' or 'virtual'")
 }
 
 function checkHttp(http: BrokerOptions['http']): CheckedOptions['http'] {

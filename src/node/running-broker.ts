@@ -3,6 +3,7 @@
  */
 import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestLogRecord } from '../broker/request-log.ts'
+import type { AdvanceOptions } from './broker-methods.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
 export interface RunningBroker extends AsyncDisposable {
@@ -28,6 +29,20 @@ export interface RunningBroker extends AsyncDisposable {
    * @throws OttlaError with code `OTTLA_BROKER_CLOSED` once the broker is closed.
    */
   requests(): Promise<RequestLogRecord[]>
+  /**
+   * Moves the clock of a broker that was started with `time: 'virtual'`: retention, offsets and whatever else becomes due
+   * is done in order, each at its time, before this resolves. Clients go on working; members keep their sessions unless
+   * `sessions` says otherwise.
+   *
+   * @param time milliseconds, or text such as `'7d'`, `'1h30m'`, `'250ms'`
+   * @throws OttlaError `OTTLA_WRONG_MODE` for a broker in real time, `OTTLA_INVALID_OPTION` for what is no span of time,
+   * `OTTLA_BROKER_CLOSED` once the broker is closed.
+   *
+   * @example
+   * const broker = await startBroker({ time: 'virtual', topics: ['orders'] })
+   * await broker.advance('8d') // whatever was in orders is gone: retention.ms is 7 days
+   */
+  advance(time: number | string, options?: AdvanceOptions): Promise<void>
   /**
    * Answers what waits, ends every connection and stops to listen. Resolves when nothing is left that would keep the process
    * alive. May be called again, and does nothing then.

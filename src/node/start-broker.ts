@@ -1,6 +1,7 @@
 /**
  * `startBroker`, the way in: checks the options, then starts a broker in this thread or in one of its own.
  */
+import { BrokerHandle } from './broker-handle.ts'
 import { startLocalBroker } from './local-broker.ts'
 import { makeLog } from './log.ts'
 import { type BrokerOptions, checkOptions } from './options.ts'
@@ -27,7 +28,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<RunningB
   }
   if (options.worker) {
     const logLevel = options.log === false ? undefined : (options.logLevel ?? (options.log ? 'info' : 'warn'))
-    return startWorkerBroker({ options: checked, logLevel }, log, onFatal)
+    return new BrokerHandle(await startWorkerBroker({ options: checked, logLevel }, log, onFatal))
   }
-  return startLocalBroker(checked, log, onFatal)
+  return new BrokerHandle(await startLocalBroker(checked, log, onFatal))
 }

@@ -142,6 +142,72 @@ describe('SystemEnv', () => {
   })
 })
 
+describe('SystemEnv in virtual time', () => {
+  const virtual = () => {
+    const env = new SystemEnv({ log() {}, onFatal: error => boom(error.message), virtualTime: true })
+    cleanups.push(() => env.close())
+    return env
+  }
+
+  it('fires what becomes due in order, each at its own time, before advance returns', () => {
+    const env = virtual()
+    const fired: [string, number][] = []
+    const began = env.now()
+    const note = (name: string) => fired.push([name, Math.round((env.now() - began) / 1000)])
+    env.timer(86_400_000, () => note('a day'))
+    env.timer(3_600_000, () => {
+      note('an hour')
+      env.timer(3_600_000, () => note('another'))
+      env.turns.enqueue(() => note('what follows'))
+    })
+    env.timer(86_401_000, () => note('too late'))
+    env.advance(86_400_500)
+    expect(fired).toEqual([
+      ['an hour', 3600],
+      ['what follows', 3600],
+      ['another', 7200],
+      ['a day', 86_400],
+    ])
+    expect(env.now() - began).toBeGreaterThanOrEqual(86_400_500)
+    env.advance(500)
+    expect(fired).toHaveLength(5)
+  })
+
+  it('leaves timers of clients alone unless asked, and those still fire by the real clock', async () => {
+    const env = virtual()
+    const fired: string[] = []
+    env.timer(20, () => fired.push('client'), 'client')
+    env.timer(30_000, () => fired.push('session'), 'client')
+    env.timer(40_000, () => fired.push('broker'))
+    env.advance(60_000)
+    expect(fired).toEqual(['broker'])
+    await new Promise(resolve => setTimeout(resolve, 60))
+    expect(fired).toEqual(['broker', 'client'])
+    env.timer(10_000, () => fired.push('broker again'))
+    env.advance(29_000, { clients: true })
+    expect(fired).toEqual(['broker', 'client', 'broker again'])
+    env.advance(1000, { clients: true })
+    expect(fired).toEqual(['broker', 'client', 'broker again', 'session'])
+  })
+
+  it('goes on with the real clock after it was moved', async () => {
+    const env = virtual()
+    let fired = false
+    env.timer(60_020, () => {
+      fired = true
+    })
+    env.advance(60_000)
+    expect(fired).toBe(false)
+    await new Promise(resolve => setTimeout(resolve, 60))
+    expect(fired).toBe(true)
+  })
+
+  it('cannot be moved in real time, nor back', () => {
+    expect(() => makeEnv().env.advance(1)).toThrow('cannot be moved')
+    expect(() => virtual().advance(-1)).toThrow('cannot be moved')
+  })
+})
+
 function boom(message: string): never {
   throw new Error(message)
 }

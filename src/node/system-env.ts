@@ -5,7 +5,8 @@
  */
 import { getRandomValues } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import type { Env, LogFields, LogLevel } from '../util/env.ts'
+import { assert } from '../util/assert.ts'
+import type { Env, LogFields, LogLevel, TimerClock } from '../util/env.ts'
 import { type Timer, TimerQueue } from '../util/timer-queue.ts'
 import { Turns } from '../util/turns.ts'
 import { toError } from './errors.ts'
@@ -22,13 +23,27 @@ export interface SystemEnvOptions {
   log: LogFunction
   /** Called with what a timer or a listener threw, which is always a mistake in Ottla. */
   onFatal: (error: Error) => void
+  /** True lets {@link SystemEnv.advance} move the clock: it is the real one plus an offset. */
+  virtualTime?: boolean
+}
+
+/** Timers that one clock fires, and how far `advance` has moved it beyond the monotonic clock, in milliseconds. */
+interface MovableClock {
+  readonly timers: TimerQueue
+  offset: number
 }
 
 export class SystemEnv implements Env {
   readonly turns: Turns
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void
   readonly #onFatal: (error: Error) => void
-  readonly #timers = new TimerQueue()
+  readonly #brokerClock: MovableClock = { timers: new TimerQueue(), offset: 0 }
+  /** Its own only in virtual time; otherwise all timers are in one queue, in one order. */
+  readonly #clientClock: MovableClock
+  readonly #clocks: readonly MovableClock[]
+  readonly aheadOfClients: boolean
+  /** How far the wall clock was moved. */
+  #movedMs = 0
   readonly #afterEvents = new Set<() => void>()
   readonly #random = new Uint32Array(1024)
   #randomAt = 1024
@@ -41,11 +56,14 @@ export class SystemEnv implements Env {
   constructor(options: SystemEnvOptions) {
     this.#onFatal = options.onFatal
     this.log = (level, message, fields = {}) => options.log(level, message, fields)
+    this.aheadOfClients = options.virtualTime ?? false
+    this.#clientClock = this.aheadOfClients ? { timers: new TimerQueue(), offset: 0 } : this.#brokerClock
+    this.#clocks = this.aheadOfClients ? [this.#brokerClock, this.#clientClock] : [this.#brokerClock]
     this.turns = new Turns(error => this.#onFatal(toError(error)))
   }
 
   now(): number {
-    return Date.now()
+    return this.#movedMs === 0 ? Date.now() : Math.floor(Date.now() + this.#movedMs)
   }
 
   /** 53 random bits at a time, from a pool: a system call each would cost a microsecond. */
@@ -60,11 +78,38 @@ export class SystemEnv implements Env {
   }
 
   /** Timers count on the monotonic clock: when the wall clock is set, no session expires and none lives forever. */
-  timer(delayMs: number, run: () => void): Timer {
+  timer(delayMs: number, run: () => void, clock: TimerClock = 'broker'): Timer {
+    const { timers, offset } = clock === 'client' ? this.#clientClock : this.#brokerClock
     const due = performance.now() + Math.max(0, delayMs)
-    const timer = this.#timers.set(due, run)
+    const timer = timers.set(due + offset, run)
     if (due < this.#armedDue) this.#arm()
     return timer
+  }
+
+  /**
+   * Moves the clock on by `ms`: timers that become due fire in order, each at its time, nobody waits. Those that go by the
+   * clock of a client stay, unless `clients` says that it moves too.
+   */
+  advance(ms: number, options: { clients?: boolean } = {}): void {
+    assert(this.aheadOfClients && ms >= 0, `the clock cannot be moved by ${ms}`)
+    const moved = options.clients ? this.#clocks : [this.#brokerClock]
+    const base = performance.now()
+    const movedMs = this.#movedMs + ms
+    let left = ms
+    const step = (by: number) => {
+      for (const clock of moved) clock.offset += by
+      this.#movedMs += by
+      left -= by
+    }
+    for (let next = nextOf(moved); next !== undefined && next.due - base <= left; next = nextOf(moved)) {
+      step(Math.max(0, next.due - base))
+      this.event(next.clock.timers.take(next.clock.timers.nextDue() as number) as () => void)
+      if (this.#closed) return
+    }
+    step(left)
+    // Without the errors that many small steps add up to.
+    this.#movedMs = movedMs
+    this.#arm()
   }
 
   /**
@@ -99,7 +144,7 @@ export class SystemEnv implements Env {
 
   #arm(): void {
     if (this.#closed || this.#held !== undefined) return
-    const due = this.#timers.nextDue()
+    const due = nextOf(this.#clocks)?.due
     clearTimeout(this.#armed)
     this.#armedDue = due ?? Number.POSITIVE_INFINITY
     if (due === undefined) return
@@ -130,9 +175,23 @@ export class SystemEnv implements Env {
 
   #fire(): void {
     const now = performance.now()
-    for (let run = this.#timers.take(now); run !== undefined && !this.#closed; run = this.#timers.take(now)) {
+    for (let next = nextOf(this.#clocks); next !== undefined && !this.#closed; next = nextOf(this.#clocks)) {
+      const run = next.clock.timers.take(now + next.clock.offset)
+      if (run === undefined) break
       this.event(run)
     }
     this.#arm()
   }
+}
+
+/** The clock whose next timer comes first, and when that is on the monotonic clock. */
+function nextOf(clocks: readonly MovableClock[]): { clock: MovableClock; due: number } | undefined {
+  let next: { clock: MovableClock; due: number } | undefined
+  for (const clock of clocks) {
+    const nextDue = clock.timers.nextDue()
+    if (nextDue === undefined) continue
+    const due = nextDue - clock.offset
+    if (next === undefined || due < next.due) next = { clock, due }
+  }
+  return next
 }

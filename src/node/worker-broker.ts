@@ -3,10 +3,12 @@
  * lines and errors. The broker itself is started by worker.ts.
  */
 import { Worker } from 'node:worker_threads'
+import type { StartedBroker } from './broker-handle.ts'
+import { methodsBy } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import type { LogFunction } from './log.ts'
-import type { BrokerFacts, RunningBroker } from './running-broker.ts'
-import { type BrokerMethod, type Call, unpackError, type WorkerInput, type WorkerMessage } from './worker-messages.ts'
+import type { BrokerFacts } from './running-broker.ts'
+import { type Call, unpackError, type WorkerInput, type WorkerMessage } from './worker-messages.ts'
 
 interface Waiting {
   resolve(value: unknown): void
@@ -31,7 +33,7 @@ export function startWorkerBroker(
   log: LogFunction,
   onFatal: (error: Error) => void,
   entry = ENTRY,
-): Promise<RunningBroker> {
+): Promise<StartedBroker> {
   // Flags of this process, such as those of a test runner, are not for the broker; nor may it read our standard input.
   const worker = new Worker(entry, { workerData: input, execArgv: [], name: 'ottla' })
   return new Promise((resolve, reject) => {
@@ -77,24 +79,16 @@ function settle(thread: Thread, id: number, how: (each: Waiting) => void): void 
   if (each !== undefined) how(each)
 }
 
-class WorkerBroker implements RunningBroker {
-  readonly bootstrapServers: string
-  readonly host: string
-  readonly port: number
-  readonly clusterId: string
-  readonly http: string | undefined
+class WorkerBroker implements StartedBroker {
+  readonly facts: BrokerFacts
+  readonly methods = methodsBy((method, args) => this.#call(method, args))
   readonly #thread: Thread
   readonly #exited: Promise<void>
   #nextId = 1
-  #closing: Promise<void> | undefined
   #gone = false
 
   constructor(facts: BrokerFacts, thread: Thread) {
-    this.bootstrapServers = facts.bootstrapServers
-    this.host = facts.host
-    this.port = facts.port
-    this.clusterId = facts.clusterId
-    this.http = facts.http
+    this.facts = facts
     this.#thread = thread
     this.#exited = new Promise(resolve => {
       thread.worker.once('exit', () => {
@@ -104,44 +98,21 @@ class WorkerBroker implements RunningBroker {
     })
   }
 
-  async requests() {
-    return this.#ask('requests') as ReturnType<RunningBroker['requests']>
-  }
-
-  async describe() {
-    return this.#ask('describe') as ReturnType<RunningBroker['describe']>
-  }
-
-  /** Calls a method that needs a broker which is not closed. */
-  #ask(method: BrokerMethod): Promise<unknown> {
-    if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
-    return this.#call(method)
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
-  }
-
   /** A thread that ended by itself is as closed as can be. */
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
     if (this.#gone) return
     this.#thread.closing = true
     try {
-      await this.#call('close')
+      await this.#call('close', [])
     } catch (error) {
       if ((error as OttlaError).code !== 'OTTLA_WORKER_STOPPED') throw error
     }
     await this.#exited
   }
 
-  #call(method: BrokerMethod): Promise<unknown> {
+  async #call(method: Call['method'], args: unknown[]): Promise<unknown> {
     if (this.#gone) throw new OttlaError('OTTLA_WORKER_STOPPED', 'the worker thread of the broker ended')
-    const call: Call = { id: this.#nextId++, method }
+    const call: Call = { id: this.#nextId++, method, args }
     return new Promise((resolve, reject) => {
       this.#thread.waiting.set(call.id, { resolve, reject })
       this.#thread.worker.postMessage(call)

@@ -3,12 +3,10 @@
  * here has a version.
  */
 import type { LogFields, LogLevel } from '../util/env.ts'
+import type { BrokerMethod } from './broker-methods.ts'
 import { OTTLA_ERRORS, OttlaError, type OttlaErrorCode, toError } from './errors.ts'
 import type { CheckedOptions } from './options.ts'
-import type { BrokerFacts, RunningBroker } from './running-broker.ts'
-
-/** The methods of the handle that are called across threads. */
-export type BrokerMethod = Exclude<keyof RunningBroker, keyof BrokerFacts | symbol>
+import type { BrokerFacts } from './running-broker.ts'
 
 /** What the worker is started with. */
 export interface WorkerInput {
@@ -20,7 +18,8 @@ export interface WorkerInput {
 /** From the handle to the worker. */
 export interface Call {
   id: number
-  method: BrokerMethod
+  method: BrokerMethod | 'close'
+  args: unknown[]
 }
 
 /** From the worker to the handle. */

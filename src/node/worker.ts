@@ -3,9 +3,10 @@
  * lines; when the broker is closed nothing is left here and the thread ends by itself.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import type { StartedBroker } from './broker-handle.ts'
+import { callMethod } from './broker-methods.ts'
 import { startLocalBroker } from './local-broker.ts'
 import { type LogFunction, makeLog } from './log.ts'
-import type { RunningBroker } from './running-broker.ts'
 import { type Call, packError, type WorkerInput, type WorkerMessage } from './worker-messages.ts'
 
 const { options, logLevel } = workerData as WorkerInput
@@ -15,9 +16,10 @@ function post(message: WorkerMessage): void {
   parentPort?.postMessage(message)
 }
 
-async function answer(broker: RunningBroker, { id, method }: Call): Promise<void> {
+async function answer(broker: StartedBroker, { id, method, args }: Call): Promise<void> {
   try {
-    post({ type: 'returned', id, value: await broker[method]() })
+    const value = await (method === 'close' ? broker.close() : callMethod(broker.methods, method, args))
+    post({ type: 'returned', id, value })
   } catch (error) {
     post({ type: 'threw', id, error: packError(error) })
   }
@@ -29,8 +31,7 @@ try {
     post({ type: 'fatal', error: packError(error) }),
   )
   parentPort?.on('message', (call: Call) => void answer(broker, call))
-  const { bootstrapServers, host, port, clusterId, http } = broker
-  post({ type: 'started', facts: { bootstrapServers, host, port, clusterId, http } })
+  post({ type: 'started', facts: broker.facts })
 } catch (error) {
   post({ type: 'failed', error: packError(error) })
 }

@@ -18,12 +18,14 @@ export interface LogLine {
 export class VirtualEnv implements Env {
   readonly turns = new Turns()
   readonly lines: LogLine[] = []
+  readonly aheadOfClients: boolean
   readonly #timers = new TimerQueue()
   readonly #prng: Prng
   #now: number
 
-  constructor(options: { seed?: number; now?: number } = {}) {
+  constructor(options: { seed?: number; now?: number; aheadOfClients?: boolean } = {}) {
     this.#prng = new Prng(options.seed ?? 1)
+    this.aheadOfClients = options.aheadOfClients ?? false
     this.#now = options.now ?? 1_700_000_000_000
   }
 

@@ -23,8 +23,11 @@ export interface LogFixture {
   reopen(options?: { highWatermark?: number; recoveryPoint?: number }): Log
 }
 
-export function makeLog(config: Partial<LogConfig> = {}, options: { maxBytes?: number } = {}): LogFixture {
-  const env = new VirtualEnv()
+export function makeLog(
+  config: Partial<LogConfig> = {},
+  options: { maxBytes?: number; env?: VirtualEnv } = {},
+): LogFixture {
+  const env = options.env ?? new VirtualEnv()
   const storage = new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
   const full = { ...DEFAULT_LOG_CONFIG, ...config }
   const open = (more: object = {}) => Log.open({ storage, directory: 't-0', config: full, env, platform, ...more })

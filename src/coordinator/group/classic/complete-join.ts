@@ -15,7 +15,8 @@ export function completeJoin(context: ClassicContext, decision: Decision, group:
   dropStragglers(context, group)
   if (!group.electJoinedLeader() && group.members.size > 0) {
     // Only static members are left and none of them joined: wait until their sessions end or somebody comes.
-    context.timers.set(joinKey(group.groupId), group.rebalanceTimeoutMs, next => completeJoin(context, next, group))
+    const again = (next: Decision) => completeJoin(context, next, group)
+    context.timers.set(joinKey(group.groupId), group.rebalanceTimeoutMs, again, 'client')
     return
   }
   group.beginGeneration(decision.now)
@@ -55,7 +56,6 @@ function answerJoins(context: ClassicContext, group: ClassicGroup): void {
     group.pendingSync.add(member.memberId)
   }
   const generationId = group.generationId
-  context.timers.set(syncKey(group.groupId), group.rebalanceTimeoutMs, next => {
-    context.timeouts.sync(context, next, group, generationId)
-  })
+  const expire = (next: Decision) => context.timeouts.sync(context, next, group, generationId)
+  context.timers.set(syncKey(group.groupId), group.rebalanceTimeoutMs, expire, 'client')
 }

@@ -54,7 +54,8 @@ export function prepareRebalance(
   } else if (group.hasAllMembersJoined) {
     completeJoin(context, decision, group)
   } else {
-    context.timers.set(joinKey(group.groupId), group.rebalanceTimeoutMs, next => completeJoin(context, next, group))
+    const complete = (next: Decision) => completeJoin(context, next, group)
+    context.timers.set(joinKey(group.groupId), group.rebalanceTimeoutMs, complete, 'client')
   }
 }
 
@@ -63,12 +64,13 @@ export function prepareRebalance(
  * more at most: otherwise a group that starts up would rebalance once per member.
  */
 function scheduleInitialJoin(context: ClassicContext, group: ClassicGroup, delayMs: number, remainingMs: number): void {
-  context.timers.set(joinKey(group.groupId), delayMs, next => {
+  const completeOrWait = (next: Decision) => {
     if (!group.newMemberAdded || remainingMs === 0) return completeJoin(context, next, group)
     group.newMemberAdded = false
     const nextDelayMs = Math.min(context.config().initialRebalanceDelayMs, remainingMs)
     scheduleInitialJoin(context, group, nextDelayMs, Math.max(remainingMs - delayMs, 0))
-  })
+  }
+  context.timers.set(joinKey(group.groupId), delayMs, completeOrWait, 'client')
 }
 
 /** Answers every parked sync with `error`; nobody is assigned anything. */

@@ -1,3 +1,4 @@
+import type { Decision } from '../../decision.ts'
 import { type ClassicContext, sessionKey } from './classic-context.ts'
 import type { ClassicGroup } from './classic-group.ts'
 import type { ClassicMember } from './classic-member.ts'
@@ -19,9 +20,8 @@ export function scheduleSession(
 
 /** The same for a member id that was given out: it has to be used in time. */
 export function startSession(context: ClassicContext, group: ClassicGroup, memberId: string, timeoutMs: number): void {
-  context.timers.set(sessionKey(group.groupId, memberId), timeoutMs, next => {
-    context.timeouts.session(context, next, group, memberId)
-  })
+  const expire = (next: Decision) => context.timeouts.session(context, next, group, memberId)
+  context.timers.set(sessionKey(group.groupId, memberId), timeoutMs, expire, 'client')
 }
 
 /** Takes a member out of the group and answers what it has parked, so that it may try again if it still lives. */

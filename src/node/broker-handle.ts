@@ -1,0 +1,61 @@
+/**
+ * The handle that `startBroker` gives, around a broker that runs in this thread or in a worker. It says no once the broker is
+ * closed, and closes once.
+ */
+import type { AdvanceOptions, BrokerMethods } from './broker-methods.ts'
+import { OttlaError } from './errors.ts'
+import type { BrokerFacts, RunningBroker } from './running-broker.ts'
+
+/** A broker as whoever started it has it. */
+export interface StartedBroker {
+  readonly facts: BrokerFacts
+  readonly methods: BrokerMethods
+  /** Called once. */
+  close(): Promise<void>
+}
+
+export class BrokerHandle implements RunningBroker {
+  readonly bootstrapServers: string
+  readonly host: string
+  readonly port: number
+  readonly clusterId: string
+  readonly http: string | undefined
+  readonly #started: StartedBroker
+  #closing: Promise<void> | undefined
+
+  constructor(started: StartedBroker) {
+    const { facts } = started
+    this.bootstrapServers = facts.bootstrapServers
+    this.host = facts.host
+    this.port = facts.port
+    this.clusterId = facts.clusterId
+    this.http = facts.http
+    this.#started = started
+  }
+
+  get #methods(): BrokerMethods {
+    if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
+    return this.#started.methods
+  }
+
+  async describe() {
+    return this.#methods.describe()
+  }
+
+  async requests() {
+    return this.#methods.requests()
+  }
+
+  async advance(time: number | string, options?: AdvanceOptions) {
+    return this.#methods.advance(time, options)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#started.close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * What can be asked of a broker in plain data, wherever it runs: in this thread, in a worker, behind HTTP. The objects that
+ * people hold (running-broker.ts) are made of these calls, and only these cross a border.
+ */
+import type { BrokerDescription } from '../broker/describe.ts'
+import type { RequestLogRecord } from '../broker/request-log.ts'
+
+/** Arguments and results can be cloned. */
+export interface BrokerMethods {
+  describe(): Promise<BrokerDescription>
+  requests(): Promise<RequestLogRecord[]>
+  advance(time: number | string, options?: AdvanceOptions): Promise<void>
+}
+
+/** What else moves with the time. */
+export interface AdvanceOptions {
+  /**
+   * True moves what waits for clients, too: sessions of members end, however alive their clients are, and so do joins
+   * that wait, idle connections and waiting fetches. False by default.
+   */
+  sessions?: boolean
+}
+
+export type BrokerMethod = keyof BrokerMethods
+
+/** Every method; a record, so that none can be forgotten. */
+const NAMES: Record<BrokerMethod, true> = {
+  describe: true,
+  requests: true,
+  advance: true,
+}
+
+/** The methods of a broker elsewhere, each made by `call`. */
+export function methodsBy(call: (method: BrokerMethod, args: unknown[]) => Promise<unknown>): BrokerMethods {
+  const entries = Object.keys(NAMES).map(name => [name, (...args: unknown[]) => call(name as BrokerMethod, args)])
+  return Object.fromEntries(entries)
+}
+
+/** Calls one method by its name; what is none is refused. */
+export async function callMethod(methods: BrokerMethods, method: string, args: unknown[]): Promise<unknown> {
+  if (!Object.hasOwn(NAMES, method)) throw new TypeError(`a broker has no method ${method}`)
+  return (methods[method as BrokerMethod] as (...args: unknown[]) => Promise<unknown>)(...args)
+}
