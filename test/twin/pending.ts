@@ -132,6 +132,11 @@ export const PENDING: readonly PendingScenarios[] = [
   },
   {
     reason: 'transactions',
+    file: 'ours-security.txt',
+    scenarios: ['describe producers: in a transaction, and after it'],
+  },
+  {
+    reason: 'transactions',
     file: 'strict.txt',
     scenarios: ['transaction.max.timeout.ms'],
   },
