@@ -1,12 +1,7 @@
 import type { BrokerConfig } from '../broker/configs/broker-config.ts'
 import type { ControllerMessageKind, ControllerMessages, MetadataListener } from '../broker/link.ts'
 import { MetadataImage, RESOURCE_TYPE } from '../broker/metadata/image.ts'
-import {
-  type AppliedRecord,
-  decodeMetadataRecord,
-  encodeMetadataRecord,
-  type MetadataRecord,
-} from '../broker/metadata/records.ts'
+import { type AppliedRecord, decodeMetadataRecord, encodeMetadataRecord } from '../broker/metadata/records.ts'
 import type { Decision } from '../coordinator/decision.ts'
 import type { CoordinatorLog, CoordinatorRecord } from '../coordinator/ports.ts'
 import { CoordinatorRuntime, type Machine } from '../coordinator/runtime.ts'

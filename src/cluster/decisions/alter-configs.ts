@@ -2,7 +2,12 @@ import { BROKER_DEFINITIONS } from '../../broker/configs/broker-config.ts'
 import { type ConfigDefinition, splitList } from '../../broker/configs/config-definition.ts'
 import { GROUP_DEFINITIONS } from '../../broker/configs/describe.ts'
 import { outOfGroupBounds, shortGroupSession } from '../../broker/configs/group-config.ts'
-import { TOPIC_DEFINITIONS, TopicConfig } from '../../broker/configs/topic-config.ts'
+import {
+  checkTopicConfigs,
+  TOPIC_DEFINITIONS,
+  TopicConfig,
+  type TopicOverrides,
+} from '../../broker/configs/topic-config.ts'
 import { unlistedBrokerConfig } from '../../broker/configs/unlisted-config.ts'
 import type { ControllerMessages } from '../../broker/link.ts'
 import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
@@ -22,6 +27,12 @@ const APPEND = 2
 const MIN_ISR = 'min.insync.replicas'
 const OPERATIONS: readonly string[] = ['SET', 'DELETE', 'APPEND', 'SUBTRACT']
 
+const DEFINITIONS: Record<Kind, ReadonlyMap<string, ConfigDefinition>> = {
+  topic: TOPIC_DEFINITIONS,
+  broker: BROKER_DEFINITIONS,
+  group: GROUP_DEFINITIONS,
+}
+
 interface Resource {
   resourceType: number
   resourceName: string
@@ -34,6 +45,7 @@ interface Change {
   configOperation?: number
 }
 
+type Kind = 'topic' | 'broker' | 'group'
 type ConfigRecord = Extract<MetadataRecord, { type: 'config' }>
 type Incremental = ControllerMessages['incrementalAlterConfigs']
 type Legacy = ControllerMessages['alterConfigs']
@@ -75,46 +87,31 @@ function alterAll(
   return { responses }
 }
 
-/** What one resource's changes come to. */
+/** What one resource's changes come to. The order of the checks is Kafka's: how it is asked, what is asked, whether it exists. */
 class Alteration {
   readonly #resource: Resource
   readonly #context: DecisionContext
-  readonly #definitions: ReadonlyMap<string, ConfigDefinition> | undefined
-  readonly #kind: string
+  readonly #brokerId: number
+  readonly #kind: Kind
 
   constructor(resource: Resource, brokerId: number, context: DecisionContext) {
     this.#resource = resource
     this.#context = context
+    this.#brokerId = brokerId
     const names = resource.configs.map(({ name }) => name)
     if (new Set(names).size < names.length) {
       throw new KafkaError('INVALID_REQUEST', 'Error due to duplicate config keys')
     }
-    switch (resource.resourceType) {
-      case RESOURCE_TYPE.topic:
-        this.#kind = 'topic'
-        this.#definitions = TOPIC_DEFINITIONS
-        checkTopic(resource.resourceName, context)
-        break
-      case RESOURCE_TYPE.broker:
-        this.#kind = 'broker'
-        this.#definitions = BROKER_DEFINITIONS
-        checkBroker(resource, brokerId)
-        break
-      case RESOURCE_TYPE.group:
-        this.#kind = 'group'
-        this.#definitions = GROUP_DEFINITIONS
-        if (resource.resourceName === '')
-          throw new KafkaError('INVALID_REQUEST', 'Default group resources are not allowed.')
-        break
-      default:
-        throw new KafkaError('INVALID_REQUEST', `Configs of resource type ${resource.resourceType} cannot be altered`)
+    const nulls = resource.configs.filter(({ value, configOperation }) => value === null && configOperation !== DELETE)
+    if (nulls.length > 0) {
+      const which = nulls.map(({ name }) => name).join(',')
+      throw new KafkaError('INVALID_REQUEST', `Null value not supported for : ${which}`)
     }
+    this.#kind = kindOf(resource.resourceType)
   }
 
   incremental(): MetadataRecord[] {
-    const records = this.#resource.configs.map(change => this.#record(change.name, this.#valueOf(change)))
-    this.#checkGroup(records)
-    return records
+    return this.#change(this.#resource.configs.map(change => [change.name, this.#valueOf(change)]))
   }
 
   /** What is not named goes back to its default. */
@@ -122,30 +119,29 @@ class Alteration {
     const { configs } = this.#resource
     const given = new Set(configs.map(({ name }) => name))
     const dropped = [...this.#present().keys()].filter(name => !given.has(name))
-    const records = [
-      ...configs.map(({ name, value }) => this.#record(name, this.#checked(name, value))),
-      ...dropped.map(name => this.#record(name, null)),
-    ]
-    this.#checkGroup(records)
-    return records
+    return this.#change([
+      ...configs.map(({ name, value }) => [name, value] as const),
+      ...dropped.map(name => [name, null] as const),
+    ])
   }
 
-  /** A group's configs must fit each other, those it had and those it gets. */
-  #checkGroup(records: readonly ConfigRecord[]): void {
-    if (this.#kind !== 'group') return
+  /** Checks everything that the resource is going to have, what it has already included. */
+  #change(changes: readonly (readonly [name: string, value: string | null])[]): MetadataRecord[] {
+    const { resourceType, resourceName } = this.#resource
     const values = new Map(this.#present())
-    for (const { name = '', value = null } of records) {
+    const records: ConfigRecord[] = []
+    for (const [name, value] of changes) {
+      // What is so already is not written again, and need not even be known.
+      if (this.#kind !== 'broker' && (values.get(name) ?? null) === value) continue
+      records.push({ type: 'config', resourceType, resourceName, name, value })
       if (value === null) values.delete(name)
       else values.set(name, value)
     }
-    const problem = shortGroupSession(values, this.#context.config)
-    if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
-  }
-
-  #record(name: string, value: string | null): ConfigRecord {
-    const { resourceType, resourceName } = this.#resource
-    if (resourceType === RESOURCE_TYPE.broker && name === MIN_ISR) checkMinIsr(resourceName, value)
-    return { type: 'config', resourceType, resourceName, name, value }
+    if (this.#kind === 'broker') checkBroker(resourceName, this.#brokerId, values)
+    if (this.#kind === 'broker') checkMinIsr(resourceName, records)
+    if (this.#kind === 'topic') checkTopicChange(resourceName, values, this.#context)
+    if (this.#kind === 'group') checkGroup(resourceName, values, this.#context)
+    return records
   }
 
   #present(): ReadonlyMap<string, string> {
@@ -155,20 +151,17 @@ class Alteration {
   #valueOf({ name, value, configOperation = SET }: Change): string | null {
     const operation = OPERATIONS[configOperation]
     if (operation === undefined) throw new KafkaError('INVALID_REQUEST', `Unknown operation ${configOperation}`)
-    const definition = this.#definition(name)
-    if (configOperation === DELETE) return null
-    if (value === null) throw new KafkaError('INVALID_REQUEST', `Null value not supported for: ${name}`)
-    if (configOperation === SET) return this.#checked(name, value)
-    if (definition.type !== 'list') {
+    if (configOperation === DELETE || configOperation === SET) return configOperation === SET ? value : null
+    if (DEFINITIONS[this.#kind].get(name)?.type !== 'list') {
       throw new KafkaError('INVALID_CONFIG', `Can't ${operation} to key ${name} because its type is not LIST.`)
     }
     const before = splitList(this.#inForce(name))
-    const changed = splitList(value)
+    const changed = splitList(value ?? '')
     const after =
       configOperation === APPEND
         ? [...before, ...changed.filter(item => !before.includes(item))]
         : before.filter(item => !changed.includes(item))
-    return this.#checked(name, after.join(','))
+    return after.join(',')
   }
 
   /** What lists are appended to: what was set, else what holds by default. */
@@ -176,58 +169,72 @@ class Alteration {
     const own = this.#present().get(name)
     if (own !== undefined) return own
     const { config } = this.#context
-    if (this.#resource.resourceType === RESOURCE_TYPE.topic) return new TopicConfig(new Map(), config).text(name) ?? ''
-    if (this.#resource.resourceType === RESOURCE_TYPE.broker) return config.text(name) ?? ''
-    return this.#definition(name).defaultValue ?? ''
-  }
-
-  #definition(name: string): ConfigDefinition {
-    const listed = this.#definitions?.get(name)
-    const definition = listed ?? (this.#kind === 'broker' ? unlistedBrokerConfig(name) : undefined)
-    if (definition === undefined) throw new KafkaError('INVALID_CONFIG', `Unknown ${this.#kind} config name: ${name}`)
-    return definition
-  }
-
-  #checked(name: string, value: string | null): string {
-    const definition = this.#definition(name)
-    if (value === null)
-      throw new KafkaError('INVALID_CONFIG', `Null value not supported for ${this.#kind} configs: ${name}`)
-    const inForce = this.#context.config
-    const problem =
-      definition.check(value) ?? (this.#kind === 'group' ? outOfGroupBounds(name, value, inForce) : undefined)
-    if (problem !== undefined)
-      throw new KafkaError(this.#kind === 'broker' ? 'INVALID_REQUEST' : 'INVALID_CONFIG', problem)
-    return value
+    if (this.#kind === 'topic') return new TopicConfig(new Map(), config).text(name) ?? ''
+    if (this.#kind === 'broker') return config.text(name) ?? ''
+    return GROUP_DEFINITIONS.get(name)?.defaultValue ?? ''
   }
 }
 
-/** With eligible leader replicas (KIP-966) all brokers have the same value, and one there must be. */
-function checkMinIsr(brokerName: string, value: string | null): void {
-  if (brokerName !== '') {
-    throw new KafkaError('INVALID_CONFIG', `Broker-level ${MIN_ISR} cannot be altered while ELR is enabled.`)
-  }
-  if (value === null) {
-    throw new KafkaError('INVALID_CONFIG', `Cluster-level ${MIN_ISR} cannot be removed while ELR is enabled.`)
+function kindOf(resourceType: number): Kind {
+  switch (resourceType) {
+    case RESOURCE_TYPE.topic:
+      return 'topic'
+    case RESOURCE_TYPE.broker:
+      return 'broker'
+    case RESOURCE_TYPE.group:
+      return 'group'
+    default:
+      throw new KafkaError('INVALID_REQUEST', `Configs of resource type ${resourceType} cannot be altered`)
   }
 }
 
-function checkTopic(name: string, { image }: DecisionContext): void {
+function checkTopicChange(name: string, values: TopicOverrides, { image }: DecisionContext): void {
   if (name === '') throw new KafkaError('INVALID_REQUEST', 'Default topic resources are not allowed.')
-  const problem = checkTopicName(name)
-  if (problem !== undefined) throw new KafkaError('INVALID_TOPIC_EXCEPTION', problem)
+  const badName = checkTopicName(name)
+  if (badName !== undefined) throw new KafkaError('INVALID_TOPIC_EXCEPTION', badName)
+  const problem = checkTopicConfigs(values)
+  if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
   if (!image.topicsByName.has(name)) {
     throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `The topic '${name}' does not exist.`)
   }
 }
 
-/** Only the broker that is asked, or all of them; and only what may change while it runs. */
-function checkBroker({ resourceName, configs }: Resource, brokerId: number): void {
-  if (resourceName !== '' && resourceName !== String(brokerId)) {
-    const message = `Unexpected broker id, expected ${brokerId}, but received ${resourceName}`
-    throw new KafkaError('INVALID_REQUEST', message)
+/** A group's configs must lie within the broker's bounds and fit each other. */
+function checkGroup(name: string, values: ReadonlyMap<string, string>, { config }: DecisionContext): void {
+  if (name === '') throw new KafkaError('INVALID_REQUEST', 'Default group resources are not allowed.')
+  for (const [key, value] of values) {
+    const definition = GROUP_DEFINITIONS.get(key)
+    const unknown = definition === undefined ? `Unknown group config name: ${key}` : undefined
+    const problem = unknown ?? definition?.check(value) ?? outOfGroupBounds(key, value, config)
+    if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
   }
-  const fixed = configs.map(({ name }) => name).filter(name => BROKER_DEFINITIONS.get(name)?.dynamic === false)
+  const problem = shortGroupSession(values, config)
+  if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
+}
+
+/** Only the broker that is asked, or all of them; and only what may change while it runs. */
+function checkBroker(name: string, brokerId: number, values: ReadonlyMap<string, string>): void {
+  if (name !== '' && name !== String(brokerId)) {
+    throw new KafkaError('INVALID_REQUEST', `Unexpected broker id, expected ${brokerId}, but received ${name}`)
+  }
+  const fixed = [...values.keys()].filter(key => BROKER_DEFINITIONS.get(key)?.dynamic === false)
   if (fixed.length > 0) {
     throw new KafkaError('INVALID_REQUEST', `Cannot update these configs dynamically: [${fixed.join(', ')}]`)
+  }
+  for (const [key, value] of values) {
+    const problem = (BROKER_DEFINITIONS.get(key) ?? unlistedBrokerConfig(key))?.check(value)
+    if (problem !== undefined) throw new KafkaError('INVALID_REQUEST', problem)
+  }
+}
+
+/** With eligible leader replicas (KIP-966) all brokers have the same minimum, and one there must be. */
+function checkMinIsr(brokerName: string, records: readonly ConfigRecord[]): void {
+  const change = records.find(({ name }) => name === MIN_ISR)
+  if (change === undefined) return
+  if (brokerName !== '') {
+    throw new KafkaError('INVALID_CONFIG', `Broker-level ${MIN_ISR} cannot be altered while ELR is enabled.`)
+  }
+  if (change.value === null) {
+    throw new KafkaError('INVALID_CONFIG', `Cluster-level ${MIN_ISR} cannot be removed while ELR is enabled.`)
   }
 }

@@ -1,5 +1,5 @@
 import { describeTopicConfigs } from '../../broker/configs/describe.ts'
-import { checkTopicConfig, TopicConfig } from '../../broker/configs/topic-config.ts'
+import { checkTopicConfig, checkTopicConfigs, TopicConfig } from '../../broker/configs/topic-config.ts'
 import type { ControllerMessages } from '../../broker/link.ts'
 import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
@@ -131,6 +131,8 @@ function checkConfigs(topic: Topic): Map<string, string> {
     if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
     overrides.set(name, value as string)
   }
+  const conflict = checkTopicConfigs(overrides)
+  if (conflict !== undefined) throw new KafkaError('INVALID_CONFIG', conflict)
   return overrides
 }
 
