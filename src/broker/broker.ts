@@ -6,6 +6,7 @@ import { Later } from '../util/later.ts'
 import { LimitedLog } from '../util/limited-log.ts'
 import type { Timer } from '../util/timer-queue.ts'
 import { HANDLERS } from './apis/index.ts'
+import { PUSH_INTERVAL_MS } from './apis/telemetry.ts'
 import { AutoTopics } from './auto-topics.ts'
 import { brokerConfigDoc, topicConfigDoc } from './configs/acted-on.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
@@ -27,6 +28,7 @@ import { ClientQuotas } from './quotas/client-quotas.ts'
 import { Replicas } from './replicas.ts'
 import { RequestLog } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
+import { TelemetryClients } from './telemetry-clients.ts'
 import type { Traffic } from './traffic.ts'
 
 /**
@@ -43,6 +45,8 @@ export interface BrokerOptions {
   readonly config: BrokerConfig
   readonly limits: Limits
   readonly link: Link
+  /** See `LogOptions.forgetProducers`. */
+  readonly forgetProducers?: boolean
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
@@ -64,6 +68,7 @@ export class Broker implements MetadataListener {
   readonly autoTopics: AutoTopics
   readonly requestLog: RequestLog
   readonly counters = new Counters()
+  readonly telemetryClients = new TelemetryClients(PUSH_INTERVAL_MS)
   /** Where it is told what was refused. */
   readonly refusals: LimitedLog
   readonly traffic: Traffic = { received: 0, unsent: 0 }
@@ -98,6 +103,7 @@ export class Broker implements MetadataListener {
       image: this.image,
       config,
       purgatory: this.purgatory,
+      forgetProducers: options.forgetProducers,
     })
     this.groups = new GroupCoordinator({
       env,
@@ -227,6 +233,11 @@ export class Broker implements MetadataListener {
       this.replicas.applyRetention(this.env.now())
       this.#scheduleRetention()
     })
+  }
+
+  /** Ends every connection at once; what waits on one is not answered. */
+  dropConnections(): void {
+    for (const connection of [...this.#connections]) connection.close()
   }
 
   /** Ends: waiting requests are answered, then every connection is closed. Settles when nothing is left. */

@@ -6,9 +6,10 @@ import { ACCEPTED_COMPRESSION, PUSH_INTERVAL_MS, subscriptionIdOf, telemetryMaxB
 /** Which metrics a client is to push: none. A client that has no id yet gets one. */
 export const getTelemetrySubscriptionsHandler = handler(
   getTelemetrySubscriptions,
-  (request, { broker }) => {
+  (request, { broker, now }) => {
     const asked = request.clientInstanceId
     const clientInstanceId = asked === ZERO_UUID ? randomUuid(() => broker.env.random()) : asked
+    broker.telemetryClients.asks(clientInstanceId, now)
     return {
       clientInstanceId,
       subscriptionId: subscriptionIdOf(broker, clientInstanceId),
@@ -19,5 +20,5 @@ export const getTelemetrySubscriptionsHandler = handler(
       requestedMetrics: [],
     }
   },
-  { listed: false },
+  { listed: false, refuse: (_request, error) => ({ errorCode: error.code }) },
 )
