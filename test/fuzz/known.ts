@@ -1,3 +1,4 @@
+import type { Json } from '../twin/json.ts'
 import type { Difference } from './compare.ts'
 import type { Step } from './sequence.ts'
 
@@ -16,9 +17,28 @@ export const KNOWN: readonly Known[] = [
     is: ({ index, path }, steps) =>
       apiOf(steps[index]) === 'JoinGroup' &&
       /leader|members/.test(path) &&
-      steps.slice(0, index).some(step => ['LeaveGroup', 'DeleteGroups'].includes(apiOf(step))),
+      steps.some(step => ['LeaveGroup', 'DeleteGroups'].includes(apiOf(step))),
+  },
+  {
+    why: 'an accident inside Kafka, which answers UNKNOWN_SERVER_ERROR',
+    is: ({ kafka }) => kafka === 'UNKNOWN_SERVER_ERROR',
+  },
+  {
+    why: 'Kafka counts records that DeleteRecords took away for the maximum timestamp',
+    is: ({ index }, steps) =>
+      apiOf(steps[index]) === 'ListOffsets' &&
+      JSON.stringify(bodyOf(steps[index])).includes('"timestamp":-3') &&
+      steps.slice(0, index).some(step => apiOf(step) === 'DeleteRecords'),
+  },
+  {
+    why: 'APIs and features that Ottla does not have yet',
+    is: ({ index, path }, steps) => apiOf(steps[index]) === 'ApiVersions' && /apiKeys|eatures/.test(path),
   },
 ]
+
+function bodyOf(step: Step): Json {
+  return step.kind === 'request' ? step.body : null
+}
 
 function apiOf(step: Step): string {
   return step.kind === 'request' ? step.api.name : ''

@@ -19,9 +19,10 @@ await build({
   target: 'node20',
   sourcemap: 'inline',
 })
+let module
 try {
-  const { main } = await import(outfile)
-  process.exitCode = await main(fileURLToPath(new URL('../oracle/kafka', import.meta.url)), process.argv.slice(2))
+  module = await import(outfile)
 } finally {
   await rm(outfile, { force: true })
 }
+process.exitCode = await module.main(fileURLToPath(new URL('../oracle/kafka', import.meta.url)), process.argv.slice(2))

@@ -1,3 +1,4 @@
+import { apiVersions } from '../../src/protocol/apis/api-versions.ts'
 import { findCoordinator } from '../../src/protocol/apis/find-coordinator.ts'
 import { initProducerId } from '../../src/protocol/apis/init-producer-id.ts'
 import { joinGroup } from '../../src/protocol/apis/join-group.ts'
@@ -31,7 +32,6 @@ export interface Answer {
 
 /** What stands for a variable that nothing gave a value to. */
 const FALLBACKS: Record<string, Json> = { m: 'nobody', tid: 'abcdefghijklmnopqrstuA', pid: 4242, gen: 1, session: 77 }
-const API_VERSIONS = 18
 
 export class Side {
   readonly title: string
@@ -65,8 +65,12 @@ export class Side {
     const wire = await this.#wire(step.on)
     const frame = this.#frame(step)
     if (step.api.name === 'Produce' && step.hex === undefined && step.body.acks === 0) {
-      answer.state = 'silent'
       wire.send(frame, undefined)
+      // There is no answer; that of the next request tells that it was dealt with.
+      const next: Request = { kind: 'request', on: step.on, api: apiVersions, version: 0, body: {}, bind: {} }
+      wire.send(this.#frame(next), received => {
+        answer.state = received === undefined ? 'closed' : 'silent'
+      })
       return
     }
     wire.send(frame, received => {
@@ -140,7 +144,7 @@ export class Side {
 
   #read(step: Request, frame: Uint8Array): JsonObject {
     const { api } = step
-    const version = api.key === API_VERSIONS && step.version > api.versions[1] ? 0 : step.version
+    const version = api.key === apiVersions.key && step.version > api.versions[1] ? 0 : step.version
     const reader = new ByteReader(frame)
     try {
       readResponseHeader(api, version, reader)

@@ -19,7 +19,7 @@ export const describeTopicPartitionsHandler = handler(
   describeTopicPartitions,
   (request, context) => {
     const { cursor } = request
-    if (cursor !== null && cursor.partitionIndex < 0) throw new KafkaError('INVALID_REQUEST')
+    if (cursor !== null && !fits(cursor, request)) throw new KafkaError('INVALID_REQUEST')
     const most = context.broker.config.number('max.request.partition.size.limit')
     return page(
       request,
@@ -35,6 +35,11 @@ export const describeTopicPartitionsHandler = handler(
     }),
   },
 )
+
+/** A cursor goes on within the topics that are asked for. */
+function fits({ topicName, partitionIndex }: NonNullable<Request['cursor']>, { topics }: Request): boolean {
+  return partitionIndex >= 0 && (topics.length === 0 || topics.some(({ name }) => name === topicName))
+}
 
 /** No names ask for all topics; a cursor says where to go on. */
 function namesOf({ topics, cursor }: Request, { broker }: RequestContext): string[] {

@@ -47,7 +47,7 @@ export const produceHandler = handler(
     const refusal = refuseAll(request, parts)
     for (const part of parts) {
       if (refusal === undefined) appendPart(part, request, context)
-      else refuse(part, new KafkaError(refusal))
+      else refuse(part, new KafkaError(unknownError(part, context) ?? refusal))
     }
     if (request.acks === 0) return failed(parts) ? CLOSE_CONNECTION : NO_RESPONSE
     const wait = request.acks === -1 ? waitForReplicas(parts, request, context) : undefined
@@ -110,6 +110,14 @@ function appendPart(part: Part, request: Request, context: RequestContext): void
     if (!(error instanceof KafkaError)) throw error
     refuse(part, error, partition)
   }
+}
+
+/** What a partition that is not there is refused with, before anything else is looked at. */
+function unknownError({ topic, topicId, index }: Part, { broker, apiVersion }: RequestContext): ErrorName | undefined {
+  const { topicsById, topicsByName } = broker.image
+  const known = apiVersion >= 13 ? topicsById.get(topicId) : topicsByName.get(topic)
+  if (known === undefined && apiVersion >= 13) return 'UNKNOWN_TOPIC_ID'
+  return known?.partitions[index] === undefined ? 'UNKNOWN_TOPIC_OR_PARTITION' : undefined
 }
 
 function partitionOf({ topic, topicId, index }: Part, { broker, apiVersion, clientId }: RequestContext): Partition {

@@ -57,7 +57,9 @@ function checkType(type: ConfigTypeName, value: string): string | undefined {
     return fits ? undefined : `Not a number of type ${type.toUpperCase()}`
   }
   if (type === 'double')
-    return value !== '' && Number.isFinite(Number(value)) ? undefined : 'Not a number of type DOUBLE'
+    return value === 'NaN' || (value !== '' && Number.isFinite(Number(value)))
+      ? undefined
+      : 'Not a number of type DOUBLE'
   if (type === 'boolean' && !/^(true|false)$/i.test(value)) return 'Expected value to be either true or false'
   return undefined
 }
@@ -71,7 +73,17 @@ function isDuration(value: string): boolean {
   return /^by_duration:P(?=[\dT])(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/i.test(value)
 }
 
+const REPLICA_LIST = '[partitionId]:[brokerId],[partitionId]:[brokerId],...'
+
+/** Replicas to throttle: pairs of numbers, or `*` for all. */
+function checkReplicaList(value: string): string | undefined {
+  const items = splitList(value)
+  const valid = items[0] === '*' || items.every(item => /^(\d+:\d+)?$/.test(item))
+  return valid ? undefined : `must be the literal '*' or a list of replicas in the form: ${REPLICA_LIST}`
+}
+
 function rangeCheck(type: ConfigTypeName, valid: string): (value: string) => string | undefined {
+  if (valid === REPLICA_LIST) return checkReplicaList
   const range = RANGE.exec(valid)
   if (range !== null) {
     const [, low, high, also] = range

@@ -71,6 +71,19 @@ export function checkTopicConfig(name: string, value: string | null): string | u
   return definition.check(value)
 }
 
+/** What is wrong with all configs of a topic, each for itself and together, or undefined. */
+export function checkTopicConfigs(overrides: TopicOverrides): string | undefined {
+  for (const [name, value] of overrides) {
+    const problem = checkTopicConfig(name, value)
+    if (problem !== undefined) return problem
+  }
+  const inForce = (name: string) => toNumber(overrides.get(name) ?? TOPIC_DEFINITIONS.get(name)?.defaultValue ?? '')
+  const [min, max] = [inForce('min.compaction.lag.ms'), inForce('max.compaction.lag.ms')]
+  return min > max
+    ? `conflict topic config setting min.compaction.lag.ms (${min}) > max.compaction.lag.ms (${max})`
+    : undefined
+}
+
 /** Reads the configs of one topic. */
 export class TopicConfig {
   readonly #overrides: TopicOverrides

@@ -32,7 +32,7 @@ export function describeGroup(context: ClassicContext, groupId: string, apiVersi
       ? describeError(groupId, 'GROUP_ID_NOT_FOUND', 'Dead', `Group ${groupId} not found.`)
       : describeError(groupId, 'NONE', 'Dead')
   }
-  // Until it is stable, what members said and were assigned belongs to different generations.
+  // Until it is stable, what members said is for a generation to come; what they were assigned is still shown.
   const stable = group.isIn('Stable')
   const protocolName = group.protocolName ?? ''
   return {
@@ -47,7 +47,7 @@ export function describeGroup(context: ClassicContext, groupId: string, apiVersi
       clientId: member.clientId,
       clientHost: member.clientHost,
       memberMetadata: stable ? member.metadata(protocolName) : NO_BYTES,
-      memberAssignment: stable ? member.assignment : NO_BYTES,
+      memberAssignment: member.assignment,
     })),
   }
 }

@@ -14,13 +14,7 @@ import type { GroupConfig } from './group-config.ts'
 import { GroupMachine, TOMBSTONES_PER_DECISION } from './group-machine.ts'
 import type * as requests from './group-requests.ts'
 import { commitOffsets, commitResponse, resolveTopics, somethingToCommit } from './offsets/commit.ts'
-import {
-  type DeletedTopic,
-  deleteOffsets,
-  deleteResponse,
-  deleteTopicOffsets,
-  somethingToDelete,
-} from './offsets/delete.ts'
+import { type DeletedTopic, deleteOffsets, deleteTopicOffsets } from './offsets/delete.ts'
 import {
   type FetchedGroup,
   type FetchGroup,
@@ -248,7 +242,6 @@ export class GroupCoordinator implements requests.GroupRequests {
     const { groupId } = request
     const topics = this.#topics
     const refuse = (error: ErrorName): requests.OffsetDeleteResponse => ({ errorCode: ERROR_CODES[error], topics: [] })
-    if (!somethingToDelete(request, topics)) return this.#now(deleteResponse(request, topics, () => 'NONE'))
     const refusal = this.#refusalOf(groupId)
     if (refusal !== undefined) return this.#now(refuse(refusal))
     return this.#runtime.execute<requests.OffsetDeleteResponse>(

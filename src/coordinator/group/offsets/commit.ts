@@ -13,6 +13,7 @@ import { offsetRecord } from './offset-store.ts'
  */
 
 type CommitTopic = OffsetCommitRequest['topics'][number]
+type AnsweredPartition = { partitionIndex: number; errorCode: number }
 type CommitPartition = CommitTopic['partitions'][number]
 
 /** From this version on topics come by id. */
@@ -59,16 +60,20 @@ export function commitResponse(
   topics: readonly ResolvedTopic[],
   answer: (topic: ResolvedTopic, partition: CommitPartition) => ErrorName,
 ): OffsetCommitResponse {
-  return {
-    topics: topics.map(resolved => ({
-      name: resolved.name,
-      topicId: resolved.topicId,
-      partitions: resolved.topic.partitions.map(partition => ({
-        partitionIndex: partition.partitionIndex,
-        errorCode: ERROR_CODES[unknown(resolved, partition) ?? answer(resolved, partition)],
-      })),
-    })),
+  const answered = new Map<string, { name: string; topicId: string; partitions: AnsweredPartition[] }>()
+  for (const resolved of topics) {
+    const { name, topicId } = resolved
+    const partitions = resolved.topic.partitions.map(partition => ({
+      partitionIndex: partition.partitionIndex,
+      errorCode: ERROR_CODES[unknown(resolved, partition) ?? answer(resolved, partition)],
+    }))
+    // A topic that is named twice is answered once.
+    const key = name || topicId
+    const before = answered.get(key)
+    if (before === undefined) answered.set(key, { name, topicId, partitions })
+    else before.partitions.push(...partitions)
   }
+  return { topics: [...answered.values()] }
 }
 
 /** @throws KafkaError when the group takes none of it. */

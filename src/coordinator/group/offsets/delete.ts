@@ -13,7 +13,7 @@ import { isOfAnotherTopic, type OffsetStore, offsetTombstone } from './offset-st
 type DeleteTopic = OffsetDeleteRequest['topics'][number]
 
 /** Answers each partition: what does not exist says so, for the others `answer` is asked. */
-export function deleteResponse(
+function deleteResponse(
   request: OffsetDeleteRequest,
   view: TopicsView,
   answer: (topic: string, partition: number) => ErrorName,
@@ -36,13 +36,6 @@ export function deleteResponse(
 function exists(view: TopicsView, topic: DeleteTopic, partition: number): boolean {
   const known = view.topicByName(topic.name)
   return known !== undefined && partition >= 0 && partition < known.partitions
-}
-
-/** Whether there is anything to ask the group. */
-export function somethingToDelete(request: OffsetDeleteRequest, view: TopicsView): boolean {
-  return request.topics.some(topic =>
-    topic.partitions.some(({ partitionIndex }) => exists(view, topic, partitionIndex)),
-  )
 }
 
 /** @throws KafkaError when the group takes none of it. */
