@@ -9,6 +9,7 @@ export const alterClientQuotasHandler = handler(
   {
     differs: [
       'producer_byte_rate and consumer_byte_rate are enforced; the other quotas are kept and described.',
+      'What a client used before it had a quota is not counted; Kafka counts it once anybody has one.',
       'The entity ip is an address or localhost: names of hosts are not looked up.',
     ],
   },
