@@ -135,6 +135,7 @@ function readPartition(
   const divergingEpoch = divergence(partition, target)
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
+    data.abortedTransactions = null
     return { target, topic, data, bytes: 0, partition }
   }
   const read = log.read(target.fetchOffset, {

@@ -31,6 +31,16 @@ export const KNOWN: readonly Known[] = [
       steps.slice(0, index).some(step => apiOf(step) === 'DeleteRecords'),
   },
   {
+    why: 'Kafka never answers AlterConfigs that names a resource twice',
+    is: ({ index, kafka }, steps) => apiOf(steps[index]) === 'AlterConfigs' && kafka === 'waiting',
+  },
+  {
+    why: 'a commit of which nothing is stored makes a group in Kafka that only some requests see',
+    is: ({ index, kafka, ottla }, steps) =>
+      [kafka, ottla].includes('GROUP_ID_NOT_FOUND') &&
+      steps.slice(0, index).some(step => apiOf(step) === 'OffsetCommit'),
+  },
+  {
     why: 'APIs and features that Ottla does not have yet',
     is: ({ index, path }, steps) => apiOf(steps[index]) === 'ApiVersions' && /apiKeys|eatures/.test(path),
   },

@@ -1,8 +1,9 @@
 import { describeConfigs } from '../../src/protocol/apis/describe-configs.ts'
 import { listOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { metadata } from '../../src/protocol/apis/metadata.ts'
+import { offsetFetch } from '../../src/protocol/apis/offset-fetch.ts'
 import type { Api } from '../../src/protocol/dsl.ts'
-import { isObject, type Json, type JsonObject } from '../twin/json.ts'
+import { isObject, type Json, type JsonObject, textOf } from '../twin/json.ts'
 import { compareSides, type Difference } from './compare.ts'
 import { changesMetadata, type Request, type Step } from './sequence.ts'
 import { type Address, Side } from './side.ts'
@@ -42,6 +43,8 @@ class Player {
   readonly #ottla: Side
   readonly #sides: readonly Side[]
   readonly #topics = new Set<string>()
+  /** Groups that have committed. */
+  readonly #groups = new Set<string>()
 
   constructor(kafka: Side, ottla: Side) {
     this.#kafka = kafka
@@ -63,6 +66,7 @@ class Player {
       await Promise.all(this.#sides.map(side => side.send(index, step)))
       await this.#settle(index)
       if (this.#uneven(index)) break
+      if (step.api.name === 'OffsetCommit') this.#groups.add(textOf(step.body.groupId))
       if (changesMetadata(step)) await this.#agree(step)
     }
     return { steps, difference: compareSides(steps, this.#kafka, this.#ottla) }
@@ -109,6 +113,10 @@ class Player {
       const partitions = topics.flatMap(name => [`${name}/0`, `${name}/1`, `${name}/2`, `${name}/3`])
       const asked = Object.fromEntries(partitions.map(partition => [partition, { timestamp: -1 }]))
       await this.#same(listOffsets, 6, asked)
+    }
+    // Kafka takes its time to forget what was committed for a topic that is gone.
+    if (step.api.name === 'DeleteTopics') {
+      for (const groupId of this.#groups) await this.#same(offsetFetch, 7, { groupId, topics: null })
     }
     const { resources } = step.body
     if (Array.isArray(resources)) {

@@ -26,7 +26,10 @@ export const metadataHandler = handler(
       brokers: aliveBrokers(broker),
       clusterId: broker.clusterId,
       controllerId: broker.id,
-      topics: describeTopics(request, context).map(topic => ({ ...topic, topicAuthorizedOperations: topicOperations })),
+      topics: describeTopics(request, context).map(topic => ({
+        ...topic,
+        topicAuthorizedOperations: topic.name === null ? NOT_ASKED : topicOperations,
+      })),
       clusterAuthorizedOperations: request.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
     }
   },

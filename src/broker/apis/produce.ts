@@ -2,7 +2,7 @@ import { ProduceRecordsError, RecordsInvalidError } from '../../log/append-error
 import { produce } from '../../protocol/apis/produce.ts'
 import type { Decoded, Encodable } from '../../protocol/dsl.ts'
 import { ERROR_CODES, type ErrorName, KafkaError } from '../../protocol/errors.ts'
-import { batchAttributes } from '../../records/batch-header.ts'
+import { batchAttributes, batchMagic, batchSize, MAGIC_V2 } from '../../records/batch-header.ts'
 import type { Later } from '../../util/later.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import { CLOSE_CONNECTION, handler, NO_RESPONSE, type RequestContext } from '../handler.ts'
@@ -36,6 +36,10 @@ interface Part {
 }
 
 const TRANSACTIONAL = 0x10
+/** Where the length and the magic of a batch end, and the least that a batch of any magic has behind its length. */
+const LENGTH_END = 12
+const MAGIC_END = 17
+const LEAST_LENGTH = 14
 /** Kafka's tools write to internal topics under this name. */
 const ADMIN_CLIENT = '__admin_client'
 
@@ -47,6 +51,7 @@ export const produceHandler = handler(
     const refusal = refuseAll(request, parts)
     for (const part of parts) {
       if (refusal === undefined) appendPart(part, request, context)
+      else if (refusal !== 'INVALID_REQUIRED_ACKS') refuse(part, new KafkaError(refusal))
       else refuse(part, new KafkaError(unknownError(part, context) ?? refusal))
     }
     if (request.acks === 0) return failed(parts) ? CLOSE_CONNECTION : NO_RESPONSE
@@ -78,8 +83,19 @@ function partsOf(request: Request): Part[] {
 
 /** What is wrong with the request as a whole. */
 function refuseAll(request: Request, parts: Part[]): ErrorName | undefined {
-  if (request.acks < -1 || request.acks > 1) return 'INVALID_REQUIRED_ACKS'
-  return parts.some(isTransactional) ? 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED' : undefined
+  // Whether the request is transactional tells its first batch, so all of them are looked at before anything else.
+  for (const part of parts) {
+    if (isCorrupt(part)) return 'CORRUPT_MESSAGE'
+    if (isTransactional(part)) return 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED'
+  }
+  return request.acks < -1 || request.acks > 1 ? 'INVALID_REQUIRED_ACKS' : undefined
+}
+
+/** A length or a magic that no batch has (`ByteBufferLogInputStream.nextBatchSize`). */
+function isCorrupt({ records }: Part): boolean {
+  if (records === null || records.length < LENGTH_END) return false
+  if (batchSize(records, 0) < LENGTH_END + LEAST_LENGTH) return true
+  return records.length >= MAGIC_END && (batchMagic(records, 0) < 0 || batchMagic(records, 0) > MAGIC_V2)
 }
 
 function isTransactional({ records }: Part): boolean {

@@ -1,6 +1,6 @@
 import type { ControllerMessages } from '../../broker/link.ts'
 import type { QuotaEntity } from '../../broker/metadata/quotas.ts'
-import { KafkaError } from '../../protocol/errors.ts'
+import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import type { DecisionContext } from '../decision-context.ts'
 
 /** Sets and removes quotas, each entity for itself (`ClientQuotaControlManager`). */
@@ -15,12 +15,13 @@ const IP_KEYS = ['connection_creation_rate']
 const WHOLE = new Set(['producer_byte_rate', 'consumer_byte_rate', 'connection_creation_rate'])
 
 export function alterClientQuotasDecision({ request }: Message, context: DecisionContext): Reply {
-  const entries = request.entries.map(({ entity: given, ops }) => {
-    // Of a type that is named twice Kafka knows only the last name.
-    const entity = [...new Map(given.map(part => [part.entityType, part])).values()]
+  // Of a type that is named twice Kafka knows only the last name.
+  const given = request.entries.map(({ entity, ops }) => ({ entity: lastOfEachType(entity), ops }))
+  const keys = given.map(({ entity }) => keyOf(entity))
+  const entries = given.map(({ entity, ops }, at) => {
     try {
       check({ entity, ops })
-      if (!request.validateOnly) {
+      if (!request.validateOnly && keys.indexOf(keys[at]) === at) {
         const named: QuotaEntity[] = entity.map(({ entityType, entityName }) => ({
           type: entityType,
           name: entityName,
@@ -35,7 +36,21 @@ export function alterClientQuotasDecision({ request }: Message, context: Decisio
       return { errorCode: error.code, errorMessage: error.message, entity }
     }
   })
-  return { entries }
+  // An entity that is named twice is told so once; its first change counts.
+  const told = new Map(entries.map((entry, at) => [keys[at], keys.indexOf(keys[at]) === at ? entry : duplicate(entry)]))
+  return { entries: [...told.values()] }
+}
+
+function lastOfEachType(entity: Entry['entity']): Entry['entity'] {
+  return [...new Map(entity.map(part => [part.entityType, part])).values()]
+}
+
+function keyOf(entity: Entry['entity']): string {
+  return JSON.stringify(entity.map(({ entityType, entityName }) => [entityType, entityName]).sort())
+}
+
+function duplicate<Answer extends object>(entry: Answer) {
+  return { ...entry, errorCode: ERROR_CODES.INVALID_REQUEST, errorMessage: 'Ignoring duplicate entity' }
 }
 
 function check({ entity, ops }: Entry): void {
@@ -57,6 +72,9 @@ function check({ entity, ops }: Entry): void {
   const [{ entityName }] = entity
   if (forAddress && entityName !== null && !isAddress(entityName)) {
     throw new KafkaError('INVALID_REQUEST', `${entityName} is not a valid IP or resolvable host.`)
+  }
+  if (new Set(ops.map(({ key }) => key)).size < ops.length) {
+    throw new KafkaError('INVALID_REQUEST', 'Ignoring duplicate quota key')
   }
   const known = forAddress ? IP_KEYS : CLIENT_KEYS
   for (const { key, value, remove } of ops) {

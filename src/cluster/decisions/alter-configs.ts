@@ -1,4 +1,4 @@
-import { BROKER_DEFINITIONS } from '../../broker/configs/broker-config.ts'
+import { BROKER_DEFINITIONS, type BrokerConfig } from '../../broker/configs/broker-config.ts'
 import { type ConfigDefinition, splitList } from '../../broker/configs/config-definition.ts'
 import { GROUP_DEFINITIONS } from '../../broker/configs/describe.ts'
 import { outOfGroupBounds, shortGroupSession } from '../../broker/configs/group-config.ts'
@@ -24,6 +24,13 @@ import type { DecisionContext } from '../decision-context.ts'
 const SET = 0
 const DELETE = 1
 const APPEND = 2
+const THREAD_POOLS = new Set([
+  'background.threads',
+  'log.cleaner.threads',
+  'num.io.threads',
+  'num.recovery.threads.per.data.dir',
+  'num.replica.fetchers',
+])
 const MIN_ISR = 'min.insync.replicas'
 const OPERATIONS: readonly string[] = ['SET', 'DELETE', 'APPEND', 'SUBTRACT']
 
@@ -91,13 +98,11 @@ function alterAll(
 class Alteration {
   readonly #resource: Resource
   readonly #context: DecisionContext
-  readonly #brokerId: number
   readonly #kind: Kind
 
   constructor(resource: Resource, brokerId: number, context: DecisionContext) {
     this.#resource = resource
     this.#context = context
-    this.#brokerId = brokerId
     const names = resource.configs.map(({ name }) => name)
     if (new Set(names).size < names.length) {
       throw new KafkaError('INVALID_REQUEST', 'Error due to duplicate config keys')
@@ -108,6 +113,7 @@ class Alteration {
       throw new KafkaError('INVALID_REQUEST', `Null value not supported for : ${which}`)
     }
     this.#kind = kindOf(resource.resourceType)
+    if (this.#kind === 'broker') checkBrokerName(resource.resourceName, brokerId)
   }
 
   incremental(): MetadataRecord[] {
@@ -137,7 +143,7 @@ class Alteration {
       if (value === null) values.delete(name)
       else values.set(name, value)
     }
-    if (this.#kind === 'broker') checkBroker(resourceName, this.#brokerId, values)
+    if (this.#kind === 'broker') checkBroker(values, this.#context.config)
     if (this.#kind === 'broker') checkMinIsr(resourceName, records)
     if (this.#kind === 'topic') checkTopicChange(resourceName, values, this.#context)
     if (this.#kind === 'group') checkGroup(resourceName, values, this.#context)
@@ -212,11 +218,15 @@ function checkGroup(name: string, values: ReadonlyMap<string, string>, { config 
   if (problem !== undefined) throw new KafkaError('INVALID_CONFIG', problem)
 }
 
-/** Only the broker that is asked, or all of them; and only what may change while it runs. */
-function checkBroker(name: string, brokerId: number, values: ReadonlyMap<string, string>): void {
+/** Only the broker that is asked, or all of them. */
+function checkBrokerName(name: string, brokerId: number): void {
   if (name !== '' && name !== String(brokerId)) {
     throw new KafkaError('INVALID_REQUEST', `Unexpected broker id, expected ${brokerId}, but received ${name}`)
   }
+}
+
+/** Only what may change while brokers run, and pools of threads not by more than a factor of two. */
+function checkBroker(values: ReadonlyMap<string, string>, config: BrokerConfig): void {
   const fixed = [...values.keys()].filter(key => BROKER_DEFINITIONS.get(key)?.dynamic === false)
   if (fixed.length > 0) {
     throw new KafkaError('INVALID_REQUEST', `Cannot update these configs dynamically: [${fixed.join(', ')}]`)
@@ -224,6 +234,11 @@ function checkBroker(name: string, brokerId: number, values: ReadonlyMap<string,
   for (const [key, value] of values) {
     const problem = (BROKER_DEFINITIONS.get(key) ?? unlistedBrokerConfig(key))?.check(value)
     if (problem !== undefined) throw new KafkaError('INVALID_REQUEST', problem)
+    if (!THREAD_POOLS.has(key)) continue
+    const current = config.number(key)
+    if (Number(value) > current * 2 || Number(value) < Math.floor(current / 2)) {
+      throw new KafkaError('INVALID_REQUEST', `${key}=${value} is more than double or less than half of ${current}`)
+    }
   }
 }
 

@@ -63,7 +63,6 @@ const BROKER_VALUES: Record<string, readonly string[]> = {
   'message.max.bytes': ['1000', '-1'],
   'num.partitions': ['3'],
   'log.cleaner.threads': ['2', '0', '100'],
-  'advertised.listeners': ['PLAINTEXT://x:1'],
   'no.such.config': ['1'],
   'min.insync.replicas': ['1', '0'],
   'background.threads': ['12', '0', '1000'],
