@@ -36,6 +36,12 @@ export interface ControllerMessages {
     request: { brokerId: number; brokerEpoch: number }
     reply: { error: ErrorName; start: number; length: number }
   }
+  /** Of no client: what tests and a replaced cluster ask for. */
+  raiseLeaderEpochs: {
+    /** A topic, or null for all; a partition of it, or −1 for all; the least epoch that they get. */
+    request: { topic: string | null; partition: number; atLeast: number }
+    reply: Record<never, never>
+  }
 }
 
 /** A request of a client, passed on as it was decoded. */

@@ -22,6 +22,7 @@ export class Replicas {
   readonly #image: MetadataImage
   readonly #config: BrokerConfig
   readonly #purgatory: Purgatory
+  readonly #forgetProducers: boolean
   readonly #byTopicId = new Map<string, Partition[]>()
 
   constructor(options: {
@@ -32,6 +33,7 @@ export class Replicas {
     image: MetadataImage
     config: BrokerConfig
     purgatory: Purgatory
+    forgetProducers?: boolean
   }) {
     this.#brokerId = options.brokerId
     this.#env = options.env
@@ -40,6 +42,7 @@ export class Replicas {
     this.#image = options.image
     this.#config = options.config
     this.#purgatory = options.purgatory
+    this.#forgetProducers = options.forgetProducers ?? false
   }
 
   /** The partition of a topic by name, or the error that a client gets. */
@@ -102,6 +105,7 @@ export class Replicas {
           config: logConfigOf(this.topicConfig(topic.name), this.#config),
           env: this.#env,
           platform: this.#platform,
+          forgetProducers: this.#forgetProducers,
         }),
     })
   }

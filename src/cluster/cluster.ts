@@ -11,6 +11,7 @@ import type { Env, LogFields } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { randomUuid } from '../util/uuid.ts'
 import { Controller } from './controller.ts'
+import type { ClusterFloor } from './decision-context.ts'
 import { openMetadataLog } from './metadata-log.ts'
 
 /**
@@ -23,6 +24,8 @@ export interface ClusterOptions {
   /** Broker configs by Kafka's names, for all brokers. */
   readonly configs?: Readonly<Record<string, string>>
   readonly clusterId?: string
+  /** Where this cluster takes the place of another: what the numbers that clients know begin with. */
+  readonly floor?: ClusterFloor
   readonly limits?: Partial<Limits>
   /** Told of mistakes of ours: see `Broker.fatal`. */
   readonly onFatal?: (error: unknown, fields: LogFields) => void
@@ -32,6 +35,8 @@ interface BrokerDefinition {
   readonly id: number
   readonly storage: Storage
   readonly platform: RecordsPlatform
+  /** See `LogOptions.forgetProducers`. */
+  readonly forgetProducers?: boolean
 }
 
 /** A topic that is to be there from the start. */
@@ -59,8 +64,8 @@ export class Cluster {
     }
     const [first] = brokers
     const log = openMetadataLog({ env, storage: first.storage, platform: first.platform })
-    this.#controller = new Controller({ env, config: new BrokerConfig(configs), log })
-    for (const { id, storage, platform } of brokers) {
+    this.#controller = new Controller({ env, config: new BrokerConfig(configs), log, floor: options.floor })
+    for (const { id, storage, platform, forgetProducers } of brokers) {
       const broker = new Broker({
         id,
         clusterId: this.clusterId,
@@ -70,6 +75,7 @@ export class Cluster {
         config: new BrokerConfig({ ...configs, 'node.id': String(id), 'broker.id': String(id) }),
         limits: { ...DEFAULT_LIMITS, ...options.limits },
         link: this.#link(),
+        forgetProducers,
         onFatal: options.onFatal,
       })
       this.#brokers.set(id, broker)
@@ -114,6 +120,12 @@ export class Cluster {
       }
       return undefined
     })
+  }
+
+  /** Raises the leader epochs of all partitions, or those of one topic, as an election of the same leaders does. */
+  raiseLeaderEpochs(options: { topic?: string; partition?: number; atLeast?: number } = {}): Later<void> {
+    const { topic = null, partition = -1, atLeast = 0 } = options
+    return this.#controller.handle('raiseLeaderEpochs', { topic, partition, atLeast }).map(() => undefined)
   }
 
   /** Ends all brokers: waiting requests are answered, connections closed. */

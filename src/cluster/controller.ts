@@ -7,7 +7,7 @@ import type { CoordinatorLog, CoordinatorRecord } from '../coordinator/ports.ts'
 import { CoordinatorRuntime, type Machine } from '../coordinator/runtime.ts'
 import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
-import type { DecisionContext } from './decision-context.ts'
+import type { ClusterFloor, DecisionContext } from './decision-context.ts'
 import { alterClientQuotasDecision } from './decisions/alter-client-quotas.ts'
 import { alterConfigsDecision, incrementalAlterConfigsDecision } from './decisions/alter-configs.ts'
 import { alterUserScramCredentialsDecision } from './decisions/alter-scram-credentials.ts'
@@ -15,6 +15,7 @@ import { createPartitionsDecision } from './decisions/create-partitions.ts'
 import { createTopicsDecision } from './decisions/create-topics.ts'
 import { deleteTopicsDecision } from './decisions/delete-topics.ts'
 import { electLeadersDecision } from './decisions/elect-leaders.ts'
+import { raiseLeaderEpochs } from './decisions/raise-leader-epochs.ts'
 import { alterPartitionReassignmentsDecision } from './decisions/reassign-partitions.ts'
 import { allocateProducerIds, registerBroker } from './decisions/registration.ts'
 import { updateFeaturesDecision } from './decisions/update-features.ts'
@@ -43,6 +44,7 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   electLeaders: electLeadersDecision,
   updateFeatures: updateFeaturesDecision,
   allocateProducerIds,
+  raiseLeaderEpochs,
 }
 
 /** The metadata log is not compacted, so its records need no key. */
@@ -74,12 +76,14 @@ export class Controller {
   readonly #env: Env
   readonly #config: BrokerConfig
   readonly #runtime: CoordinatorRuntime<MetadataMachine>
+  readonly #floor: ClusterFloor
   readonly #history: AppliedRecord[] = []
   readonly #listeners = new Set<{ listener: MetadataListener; told: number }>()
 
-  constructor(options: { env: Env; config: BrokerConfig; log: CoordinatorLog }) {
+  constructor(options: { env: Env; config: BrokerConfig; log: CoordinatorLog; floor?: ClusterFloor }) {
     this.#env = options.env
     this.#config = options.config
+    this.#floor = options.floor ?? { leaderEpoch: 0, producerId: 0 }
     this.#runtime = new CoordinatorRuntime({
       env: options.env,
       create: () => new MetadataMachine((record, image) => this.#applied(record, image)),
@@ -127,6 +131,7 @@ export class Controller {
       env: this.#env,
       config: this.#config,
       nextOffset: machine.nextOffset,
+      floor: this.#floor,
       append: (...records) =>
         decision.append(...records.map(record => ({ key: NO_KEY, value: encodeMetadataRecord(record) }))),
     }

@@ -11,5 +11,13 @@ export interface DecisionContext {
   readonly config: BrokerConfig
   /** The offset that the next record will get: epochs of brokers are such offsets. */
   readonly nextOffset: number
+  /** What the numbers that clients know begin with. */
+  readonly floor: ClusterFloor
   append(...records: MetadataRecord[]): void
+}
+
+/** The least that a cluster gives out, so that clients never see a number go back or come again. */
+export interface ClusterFloor {
+  readonly leaderEpoch: number
+  readonly producerId: number
 }

@@ -46,6 +46,8 @@ export interface LogOptions {
   highWatermark?: number
   /** Up to where the files are known to be synced; checksums of whole segments below it are not looked at. */
   recoveryPoint?: number
+  /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */
+  forgetProducers?: boolean
 }
 
 /**
@@ -104,6 +106,7 @@ export class Log {
     const highWatermark = options.highWatermark ?? this.#logStartOffset
     this.#highWatermark = Math.min(Math.max(highWatermark, this.#logStartOffset), this.logEndOffset)
     this.#producers.transactions.replicatedUpTo(this.#highWatermark)
+    if (options.forgetProducers) this.#producers.expire(Number.MAX_SAFE_INTEGER, 0)
   }
 
   get config(): LogConfig {

@@ -2,7 +2,7 @@
  * The handle that `startBroker` gives, around a broker that runs in this thread or in a worker. It says no once the broker is
  * closed, and closes once.
  */
-import type { AdvanceOptions, BrokerMethods } from './broker-methods.ts'
+import type { AdvanceOptions, BrokerMethods, BrokerSnapshot } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import type { BrokerFacts, RunningBroker } from './running-broker.ts'
 
@@ -48,6 +48,18 @@ export class BrokerHandle implements RunningBroker {
 
   async advance(time: number | string, options?: AdvanceOptions) {
     return this.#methods.advance(time, options)
+  }
+
+  async reset() {
+    return this.#methods.reset()
+  }
+
+  async snapshot() {
+    return this.#methods.snapshot()
+  }
+
+  async restore(snapshot: BrokerSnapshot) {
+    return this.#methods.restore(snapshot)
   }
 
   close(): Promise<void> {

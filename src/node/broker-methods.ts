@@ -10,6 +10,15 @@ export interface BrokerMethods {
   describe(): Promise<BrokerDescription>
   requests(): Promise<RequestLogRecord[]>
   advance(time: number | string, options?: AdvanceOptions): Promise<void>
+  reset(): Promise<void>
+  snapshot(): Promise<BrokerSnapshot>
+  restore(snapshot: BrokerSnapshot): Promise<void>
+}
+
+/** Stands for a state that the broker keeps; it can be sent to wherever the broker is driven from. */
+export interface BrokerSnapshot {
+  readonly clusterId: string
+  readonly id: number
 }
 
 /** What else moves with the time. */
@@ -28,6 +37,9 @@ const NAMES: Record<BrokerMethod, true> = {
   describe: true,
   requests: true,
   advance: true,
+  reset: true,
+  snapshot: true,
+  restore: true,
 }
 
 /** The methods of a broker elsewhere, each made by `call`. */

@@ -14,7 +14,7 @@ import { formatAddress } from './options.ts'
 /** What the pages are made of. */
 export interface Observed {
   describe(): BrokerDescription
-  readonly counters: Counters
+  counters(): Counters
 }
 
 export interface HttpOptions {
@@ -33,7 +33,7 @@ const PAGES: Record<string, (observed: Observed) => Page | Promise<Page>> = {
   '/healthz': () => ({ type: 'text/plain', body: 'ok\n' }),
   '/metrics': async ({ describe, counters }) => ({
     type: 'text/plain; version=0.0.4',
-    body: await renderMetrics(describe(), counters),
+    body: await renderMetrics(describe(), counters()),
   }),
   '/describe': ({ describe }) => ({ type: 'application/json', body: `${JSON.stringify(describe(), null, 2)}\n` }),
 }

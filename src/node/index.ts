@@ -11,7 +11,7 @@ export type {
 export type { Limits } from '../broker/limits.ts'
 export type { RequestLogRecord } from '../broker/request-log.ts'
 export type { LogFields, LogLevel } from '../util/env.ts'
-export type { AdvanceOptions } from './broker-methods.ts'
+export type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 export { OTTLA_ERRORS, OttlaError, type OttlaErrorCode } from './errors.ts'
 export type { LogFunction, LoggerLike, LogOption } from './log.ts'
 export type { BrokerOptions, Configs, TopicOption } from './options.ts'

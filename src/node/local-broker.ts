@@ -2,11 +2,8 @@
  * A broker in this thread: clock, storage, codecs, cluster and TCP server put together, and taken apart again in order.
  * The one place where the pure part meets the platform.
  */
-import type { Broker } from '../broker/broker.ts'
 import { describeBroker } from '../broker/describe.ts'
-import { Cluster } from '../cluster/index.ts'
-import { MemoryStorage } from '../storage/memory-storage.ts'
-import type { Later } from '../util/later.ts'
+import { MemoryCluster } from '../cluster/index.ts'
 import type { StartedBroker } from './broker-handle.ts'
 import type { BrokerMethods } from './broker-methods.ts'
 import { OttlaError, toError } from './errors.ts'
@@ -47,21 +44,21 @@ export async function startLocalBroker(
 
 async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: Error) => void): Promise<StartedBroker> {
   const { advertised, limits } = options
-  const storage = new MemoryStorage({ turns: env.turns, maxBytes: limits.memoryBytes })
-  const cluster = new Cluster({
+  const cluster = new MemoryCluster({
     env,
-    brokers: [{ id: BROKER_ID, storage, platform: NODE_PLATFORM }],
+    brokerId: BROKER_ID,
+    platform: NODE_PLATFORM,
+    maxBytes: limits.memoryBytes,
     configs: options.configs,
     limits,
     onFatal: error => onFatal(toError(error)),
   })
-  const broker = cluster.broker(BROKER_ID)
   const server = await TcpServer.listen({
     env,
-    acceptor: broker,
+    acceptor: cluster,
     host: options.host,
     port: options.port,
-    maxConnections: () => broker.config.number('max.connections'),
+    maxConnections: () => cluster.broker.config.number('max.connections'),
     listener: port => formatAddress(advertised.host, advertised.port ?? port),
   })
   const port = advertised.port ?? server.port
@@ -71,13 +68,12 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     port: server.port,
     clusterId: cluster.clusterId,
   }
-  const http = await startObserver(options, broker).catch(async error => {
+  const http = await startObserver(options, cluster).catch(async error => {
     await server.close()
     throw error
   })
   const running = new LocalBroker({ ...facts, http: http?.address }, env, cluster, server, http)
-  await settled(env, () => broker.register(advertised.host, port))
-  const refused = await settled(env, () => cluster.createTopics(options.topics))
+  const refused = await env.settled(() => cluster.start({ host: advertised.host, port, topics: options.topics }))
   if (refused !== undefined) {
     await running.close()
     throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
@@ -91,16 +87,12 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
 }
 
 /** The HTTP side, if it is asked for; its code is loaded only then. */
-async function startObserver({ http }: CheckedOptions, broker: Broker): Promise<HttpEndpoint | undefined> {
+async function startObserver({ http }: CheckedOptions, cluster: MemoryCluster): Promise<HttpEndpoint | undefined> {
   if (http === undefined) return undefined
   const { startHttp } = await import('./http.ts')
-  return startHttp(http, { describe: () => describeBroker(broker), counters: broker.counters })
-}
-
-/** Begins something as an event of its own, and resolves with what it settles with. */
-function settled<T>(env: SystemEnv, begin: () => Later<T>): Promise<T> {
-  return new Promise(resolve => {
-    env.event(() => begin().whenSettled(resolve))
+  return startHttp(http, {
+    describe: () => describeBroker(cluster.broker),
+    counters: () => cluster.broker.counters,
   })
 }
 
@@ -109,12 +101,18 @@ class LocalBroker implements StartedBroker {
   readonly methods: BrokerMethods
   readonly #http: HttpEndpoint | undefined
   readonly #env: SystemEnv
-  readonly #cluster: Cluster
+  readonly #cluster: MemoryCluster
   readonly #server: TcpServer
 
-  constructor(facts: BrokerFacts, env: SystemEnv, cluster: Cluster, server: TcpServer, http: HttpEndpoint | undefined) {
+  constructor(
+    facts: BrokerFacts,
+    env: SystemEnv,
+    cluster: MemoryCluster,
+    server: TcpServer,
+    http: HttpEndpoint | undefined,
+  ) {
     this.facts = facts
-    this.methods = new LocalMethods(env, () => cluster.broker(BROKER_ID))
+    this.methods = new LocalMethods(env, cluster)
     this.#http = http
     this.#env = env
     this.#cluster = cluster
@@ -135,7 +133,7 @@ class LocalBroker implements StartedBroker {
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, SHUTDOWN_MS)
     })
-    await Promise.race([settled(this.#env, () => this.#cluster.shutdown()), late])
+    await Promise.race([this.#env.settled(() => this.#cluster.shutdown()), late])
     clearTimeout(timer)
   }
 }

@@ -2,28 +2,29 @@
  * What a broker in this thread does when it is asked: the one implementation of {@link BrokerMethods}; all others pass calls on
  * to it.
  */
-import type { Broker } from '../broker/broker.ts'
 import { describeBroker } from '../broker/describe.ts'
+import type { ClusterSnapshot, MemoryCluster } from '../cluster/index.ts'
 import { parseDuration } from '../util/duration.ts'
-import type { AdvanceOptions, BrokerMethods } from './broker-methods.ts'
+import type { AdvanceOptions, BrokerMethods, BrokerSnapshot } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import type { SystemEnv } from './system-env.ts'
 
 export class LocalMethods implements BrokerMethods {
   readonly #env: SystemEnv
-  readonly #broker: () => Broker
+  readonly #cluster: MemoryCluster
+  readonly #snapshots = new Map<number, ClusterSnapshot>()
 
-  constructor(env: SystemEnv, broker: () => Broker) {
+  constructor(env: SystemEnv, cluster: MemoryCluster) {
     this.#env = env
-    this.#broker = broker
+    this.#cluster = cluster
   }
 
   async describe() {
-    return describeBroker(this.#broker())
+    return describeBroker(this.#cluster.broker)
   }
 
   async requests() {
-    return this.#broker().requestLog.records()
+    return this.#cluster.broker.requestLog.records()
   }
 
   async advance(time: number | string, { sessions }: AdvanceOptions = {}) {
@@ -37,5 +38,21 @@ export class LocalMethods implements BrokerMethods {
       throw new OttlaError('OTTLA_WRONG_MODE', "the broker's clock is the real one, which cannot be moved", { hint })
     }
     this.#env.advance(ms, { clients: sessions })
+  }
+
+  async reset() {
+    await this.#env.settled(() => this.#cluster.reset())
+  }
+
+  async snapshot(): Promise<BrokerSnapshot> {
+    const id = this.#snapshots.size + 1
+    this.#snapshots.set(id, this.#cluster.snapshot())
+    return { clusterId: this.#cluster.clusterId, id }
+  }
+
+  async restore({ clusterId, id }: BrokerSnapshot) {
+    const snapshot = clusterId === this.#cluster.clusterId ? this.#snapshots.get(id) : undefined
+    if (snapshot === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', 'this is no snapshot of this broker')
+    await this.#env.settled(() => this.#cluster.restore(snapshot))
   }
 }

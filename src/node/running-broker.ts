@@ -3,7 +3,7 @@
  */
 import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestLogRecord } from '../broker/request-log.ts'
-import type { AdvanceOptions } from './broker-methods.ts'
+import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
 export interface RunningBroker extends AsyncDisposable {
@@ -43,6 +43,30 @@ export interface RunningBroker extends AsyncDisposable {
    * await broker.advance('8d') // whatever was in orders is gone: retention.ms is 7 days
    */
   advance(time: number | string, options?: AdvanceOptions): Promise<void>
+  /**
+   * Puts the broker back to its beginning: the topics of the options, empty and with new ids, and nothing else. Connections
+   * drop; clients connect again and see a broker that has lost everything, with leader epochs and producer ids that are
+   * new to them. Time that was moved stays moved.
+   *
+   * @throws OttlaError `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  reset(): Promise<void>
+  /**
+   * Keeps how the broker is now, to {@link restore} it any number of times. No record is copied; it lives as long as the broker.
+   *
+   * @example
+   * const seeded = await broker.snapshot()
+   * afterEach(() => broker.restore(seeded))
+   */
+  snapshot(): Promise<BrokerSnapshot>
+  /**
+   * Puts the broker back to how it was: topics, records, configs, committed offsets. Connections drop, leader epochs rise,
+   * groups have no members until their clients join again. Idempotent producers that go on are taken with the sequence that
+   * they have come to. The age of records counts anew.
+   *
+   * @throws OttlaError `OTTLA_INVALID_OPTION` for the snapshot of another broker, `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  restore(snapshot: BrokerSnapshot): Promise<void>
   /**
    * Answers what waits, ends every connection and stops to listen. Resolves when nothing is left that would keep the process
    * alive. May be called again, and does nothing then.

@@ -7,6 +7,7 @@ import { getRandomValues } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { assert } from '../util/assert.ts'
 import type { Env, LogFields, LogLevel, TimerClock } from '../util/env.ts'
+import type { Later } from '../util/later.ts'
 import { type Timer, TimerQueue } from '../util/timer-queue.ts'
 import { Turns } from '../util/turns.ts'
 import { toError } from './errors.ts'
@@ -127,6 +128,13 @@ export class SystemEnv implements Env {
     this.turns.drain()
     for (const listener of this.#afterEvents) listener()
     return whole
+  }
+
+  /** Begins something as an event of its own, and resolves with what it settles with. */
+  settled<T>(begin: () => Later<T>): Promise<T> {
+    return new Promise(resolve => {
+      this.event(() => begin().whenSettled(resolve))
+    })
   }
 
   /** Calls `listener` at the end of every event; returns a function that ends it. */

@@ -164,6 +164,20 @@ export class MemoryFile {
     this.#linked = false
   }
 
+  /**
+   * A file of its own with the same bytes, which both share: what was written never changes, and the room behind it is left to
+   * this one.
+   */
+  fork(meter: MemoryMeter): MemoryFile {
+    const fork = new MemoryFile(meter)
+    fork.size = this.size
+    fork.#chunks = this.#chunks
+      .filter(({ length }) => length > 0)
+      .map(({ start, length, bytes }) => ({ start, length, capacity: length, bytes }))
+    for (const { bytes } of fork.#chunks) meter.used += bytes.length
+    return fork
+  }
+
   /** The index of the chunk with the byte at `position`, or −1. */
   #find(position: number): number {
     if (position < 0 || position >= this.size) return -1

@@ -101,3 +101,45 @@ describe('MemoryStorage', () => {
     expect(() => storage.open('../f', { create: true })).toThrow(AssertionError)
   })
 })
+
+describe('a fork of a memory storage', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text)
+  const textOf = (storage: MemoryStorage, path: string) => {
+    const file = storage.open(path)
+    return file
+      .read(0, file.size)
+      .map(part => new TextDecoder().decode(part))
+      .join('')
+  }
+
+  it('has the same files, and neither sees what the other does afterwards', () => {
+    const storage = new MemoryStorage({ turns: new Turns() })
+    const file = storage.open('a/b/file', { create: true })
+    file.appendv([bytes('one ')])
+    const fork = storage.fork()
+    file.appendv([bytes('two')])
+    const forked = fork.open('a/b/file')
+    forked.appendv([bytes('2')])
+    forked.writeAt(0, bytes('O'))
+    fork.open('a/other', { create: true })
+    expect(textOf(storage, 'a/b/file')).toBe('one two')
+    expect(textOf(fork, 'a/b/file')).toBe('One 2')
+    expect(storage.exists('a/other')).toBe(false)
+    file.truncate(1)
+    file.appendv([bytes('!')])
+    storage.remove('a')
+    expect(textOf(fork, 'a/b/file')).toBe('One 2')
+    expect(textOf(fork.fork(), 'a/b/file')).toBe('One 2')
+  })
+
+  it('counts what it holds, and gives it back', () => {
+    const storage = new MemoryStorage({ turns: new Turns(), maxBytes: 10_000 })
+    storage.open('file', { create: true }).appendv([bytes('text')])
+    const fork = storage.fork()
+    expect(fork.usedBytes).toBe(storage.usedBytes)
+    expect(fork.maxBytes).toBe(10_000)
+    fork.remove('file')
+    expect(fork.usedBytes).toBe(0)
+    expect(storage.usedBytes).toBeGreaterThan(0)
+  })
+})

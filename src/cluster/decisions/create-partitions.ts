@@ -52,7 +52,7 @@ function grow({ name, count, assignments }: Topic, context: DecisionContext): Me
     replicas: nodes,
     isr: nodes,
     leader: nodes[0],
-    leaderEpoch: 0,
+    leaderEpoch: context.floor.leaderEpoch,
     partitionEpoch: 0,
   }))
 }

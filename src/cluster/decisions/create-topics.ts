@@ -86,7 +86,7 @@ function planTopic(topic: Topic, made: readonly Topic[], context: DecisionContex
       replicas: nodes,
       isr: nodes,
       leader,
-      leaderEpoch: 0,
+      leaderEpoch: context.floor.leaderEpoch,
       partitionEpoch: 0,
     })
   }

@@ -20,6 +20,7 @@ function start(partition: { isr: number[]; leader: number; replicas?: number[]; 
     env: new VirtualEnv(),
     config: new BrokerConfig({}),
     nextOffset: 0,
+    floor: { leaderEpoch: 0, producerId: 0 },
     append(...records: MetadataRecord[]) {
       for (const record of records) image.apply(decodeMetadataRecord(encodeMetadataRecord(record)))
     },

@@ -30,11 +30,11 @@ const BLOCK = 1000
 /** A block of producer ids for one broker; no other ever gets one of them (`ProducerIdControlManager`). */
 export function allocateProducerIds(
   { brokerId, brokerEpoch }: ControllerMessages['allocateProducerIds']['request'],
-  { image, append }: DecisionContext,
+  { image, floor, append }: DecisionContext,
 ): ControllerMessages['allocateProducerIds']['reply'] {
   if (image.brokers.get(brokerId)?.brokerEpoch !== brokerEpoch)
     return { error: 'STALE_BROKER_EPOCH', start: -1, length: 0 }
-  const start = image.nextProducerId
+  const start = Math.max(image.nextProducerId, floor.producerId)
   append({ type: 'producerIds', brokerId, brokerEpoch, nextProducerId: start + BLOCK })
   return { error: 'NONE', start, length: BLOCK }
 }
