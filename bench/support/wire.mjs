@@ -17,12 +17,39 @@ export function apiVersions() {
 }
 
 export function createTopic(name, partitions) {
-  const topic = [string(name), int32(partitions), int16(1), int32(0), int32(0)]
-  return frame(19, 2, int32(1), ...topic, int32(30_000), int8(0))
+  return createTopics([name], partitions)
+}
+
+export function createTopics(names, partitions) {
+  const topics = names.flatMap(name => [string(name), int32(partitions), int16(1), int32(0), int32(0)])
+  return frame(19, 2, int32(names.length), ...topics, int32(30_000), int8(0))
 }
 
 export function deleteTopic(name) {
-  return frame(20, 1, int32(1), string(name), int32(30_000))
+  return deleteTopics([name])
+}
+
+export function deleteTopics(names) {
+  return frame(20, 1, int32(names.length), ...names.map(string), int32(30_000))
+}
+
+/** Of all topics. */
+export function metadata() {
+  return frame(3, 1, int32(-1))
+}
+
+/** The first error in an answer of CreateTopics v2 (where a message stands beside each) or DeleteTopics v1. */
+export function firstError(answer, hasMessages) {
+  const count = answer.readInt32BE(8)
+  let at = 12
+  for (let topic = 0; topic < count; topic++) {
+    at += 2 + answer.readInt16BE(at)
+    const error = answer.readInt16BE(at)
+    if (error !== 0) return error
+    at += 2
+    if (hasMessages) at += 2 + Math.max(0, answer.readInt16BE(at))
+  }
+  return 0
 }
 
 export function produce(topic, partition, batch) {
