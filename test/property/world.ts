@@ -15,10 +15,11 @@ import {
   type KafkaClientOptions,
   LATEST,
   type Later,
+  type NewTopic,
   type Result,
   type Transport,
 } from '../../src/client/index.ts'
-import { Cluster, type TopicDeclaration } from '../../src/cluster/index.ts'
+import { Cluster } from '../../src/cluster/index.ts'
 import { produce } from '../../src/protocol/apis/produce.ts'
 import { errorName } from '../../src/protocol/errors.ts'
 import { type BatchInput, buildBatch } from '../../src/records/batch-builder.ts'
@@ -41,7 +42,7 @@ export class World {
   /** When the brokers' timers began to run. */
   readonly startedAt: number
 
-  constructor(topics: TopicDeclaration[], configs: Record<string, string> = {}, brokers = 1) {
+  constructor(topics: NewTopic[], configs: Record<string, string> = {}, brokers = 1) {
     const { env } = this
     this.startedAt = env.now()
     const ids = [...Array(brokers).keys()].map(index => index + 1)
@@ -53,7 +54,7 @@ export class World {
         throw error
       },
     })
-    this.transport = new LossyTransport(env)
+    this.transport = new LossyTransport(env, brokers > 1 ? 1 : 0)
     for (const id of ids) {
       const broker = this.cluster.broker(id)
       broker.register('broker', 9000 + id)
@@ -71,7 +72,7 @@ export class World {
     return new KafkaClient({ env, transport, bootstrap, platform, allowAutoTopicCreation: false, ...more })
   }
 
-  createTopics(topics: TopicDeclaration[]): void {
+  createTopics(topics: NewTopic[]): void {
     for (const result of this.good(createTopics(this.client, topics)).values()) if (!result.ok) throw result.error
   }
 
@@ -124,8 +125,9 @@ export class LossyTransport implements Transport {
   /** How many chunks from the brokers come through before one is lost, and every connection with it. */
   #before: number | undefined
 
-  constructor(env: VirtualEnv) {
-    this.#inner = new BrokerTransport(env)
+  constructor(env: VirtualEnv, latencyMs: number) {
+    // A reader above the high watermark is answered at once (as in Kafka), and asks again: without a way to go it would do so for ever.
+    this.#inner = new BrokerTransport(env, () => latencyMs)
   }
 
   listen(port: number, broker: Broker): void {
