@@ -115,7 +115,8 @@ function firstDifference(
 ): { path: string; kafka: Json | undefined; ottla: Json | undefined } | undefined {
   if (kafka === 'UNKNOWN_SERVER_ERROR' && typeof ottla === 'string' && ottla !== 'NONE') return undefined
   if (isObject(kafka) && isObject(ottla)) {
-    const fields = new Set([...Object.keys(kafka), ...Object.keys(ottla)])
+    // What went wrong says more than what follows from it.
+    const fields = new Set(['errorCode', ...Object.keys(kafka), ...Object.keys(ottla)])
     // An accident inside Kafka: whatever the error is called, the rest of this item says nothing.
     if (kafka.errorCode === 'UNKNOWN_SERVER_ERROR' && ottla.errorCode !== 'NONE') return undefined
     for (const field of fields) {

@@ -37,7 +37,7 @@ export const KNOWN: readonly Known[] = [
   {
     why: 'a commit of which nothing is stored makes a group in Kafka that only some requests see',
     is: ({ index, kafka, ottla }, steps) =>
-      [kafka, ottla].includes('GROUP_ID_NOT_FOUND') &&
+      [kafka, ottla].some(value => value === 'GROUP_ID_NOT_FOUND' || value === 'Dead') &&
       steps.slice(0, index).some(step => apiOf(step) === 'OffsetCommit'),
   },
   {

@@ -1,4 +1,5 @@
 import { ProduceRecordsError, RecordsInvalidError } from '../../log/append-error.ts'
+import { refuseProduceRecords } from '../../log/validate.ts'
 import { produce } from '../../protocol/apis/produce.ts'
 import type { Decoded, Encodable } from '../../protocol/dsl.ts'
 import { ERROR_CODES, type ErrorName, KafkaError } from '../../protocol/errors.ts'
@@ -52,7 +53,7 @@ export const produceHandler = handler(
     for (const part of parts) {
       if (refusal === undefined) appendPart(part, request, context)
       else if (refusal !== 'INVALID_REQUIRED_ACKS') refuse(part, new KafkaError(refusal))
-      else refuse(part, new KafkaError(unknownError(part, context) ?? refusal))
+      else refuse(part, new KafkaError(earlyError(part, context) ?? refusal))
     }
     if (request.acks === 0) return failed(parts) ? CLOSE_CONNECTION : NO_RESPONSE
     const wait = request.acks === -1 ? waitForReplicas(parts, request, context) : undefined
@@ -128,12 +129,14 @@ function appendPart(part: Part, request: Request, context: RequestContext): void
   }
 }
 
-/** What a partition that is not there is refused with, before anything else is looked at. */
-function unknownError({ topic, topicId, index }: Part, { broker, apiVersion }: RequestContext): ErrorName | undefined {
+/** What is found before anybody looks at the acks: the partition is not there, or what it is sent is not one batch. */
+function earlyError(part: Part, { broker, apiVersion }: RequestContext): ErrorName | undefined {
+  const { topic, topicId, index, records } = part
   const { topicsById, topicsByName } = broker.image
   const known = apiVersion >= 13 ? topicsById.get(topicId) : topicsByName.get(topic)
   if (known === undefined && apiVersion >= 13) return 'UNKNOWN_TOPIC_ID'
-  return known?.partitions[index] === undefined ? 'UNKNOWN_TOPIC_OR_PARTITION' : undefined
+  if (known?.partitions[index] === undefined) return 'UNKNOWN_TOPIC_OR_PARTITION'
+  return records === null ? 'INVALID_RECORD' : refuseProduceRecords(records, apiVersion)?.error
 }
 
 function partitionOf({ topic, topicId, index }: Part, { broker, apiVersion, clientId }: RequestContext): Partition {

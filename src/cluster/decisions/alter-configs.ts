@@ -236,7 +236,7 @@ function checkBroker(values: ReadonlyMap<string, string>, config: BrokerConfig):
     if (problem !== undefined) throw new KafkaError('INVALID_REQUEST', problem)
     if (!THREAD_POOLS.has(key)) continue
     const current = config.number(key)
-    if (Number(value) > current * 2 || Number(value) < Math.floor(current / 2)) {
+    if (Number(value) > current * 2 || Number(value) < Math.max(1, Math.floor(current / 2))) {
       throw new KafkaError('INVALID_REQUEST', `${key}=${value} is more than double or less than half of ${current}`)
     }
   }

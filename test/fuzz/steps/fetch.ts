@@ -79,7 +79,7 @@ function continueSession(world: World, session: Session): void {
 function forget(world: World, session: Session, body: JsonObject): void {
   const [topic, partition] = world.pick(...session.partitions).split('/')
   const found = world.topics.find(({ name }) => name === topic)
-  if (found === undefined) return
+  if (found === undefined || found.ids.length === 0) return
   const id: JsonObject = session.version >= 13 ? { topicId: `$${found.ids.at(-1)}` } : { topic }
   body.forgottenTopicsData = [{ ...id, partitions: [Number(partition)] }]
 }

@@ -34,7 +34,7 @@ export function createOddly(world: World): void {
   const numPartitions = world.mostly(1, 0, -1, -2, 3)
   const item: JsonObject = { name, numPartitions, replicationFactor: world.mostly(1, 0, -1, 2, -2) }
   const odd = world.int(7)
-  if (odd === 0) item.name = world.pick<Json>('', '.', '..', 'a b', '@t0.x', { times: 249 }, { times: 250 })
+  if (odd === 0) item.name = world.pick<Json>('', '.', '..', 'a b', '@t0.x', { times: 250 })
   if (odd === 1) item.configs = topicConfigs(world)
   if (odd === 2) {
     item.numPartitions = world.mostly(-1, 1)
