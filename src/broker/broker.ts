@@ -14,6 +14,7 @@ import { groupConfigOf } from './configs/group-config.ts'
 import { Connection } from './connection.ts'
 import { coordinatorLog } from './coordinator-log.ts'
 import { Counters } from './counters.ts'
+import { Faults, type Interceptor } from './faults/faults.ts'
 import { FetchSessions } from './fetch-sessions.ts'
 import type { Handler } from './handler.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
@@ -68,6 +69,9 @@ export class Broker implements MetadataListener {
   readonly autoTopics: AutoTopics
   readonly requestLog: RequestLog
   readonly counters = new Counters()
+  readonly faults = new Faults(this)
+  /** What stands between connections and handlers; undefined while no fault is in force. */
+  interceptor: Interceptor | undefined
   readonly telemetryClients = new TelemetryClients(PUSH_INTERVAL_MS)
   /** Where it is told what was refused. */
   readonly refusals: LimitedLog
@@ -152,6 +156,11 @@ export class Broker implements MetadataListener {
     return this.#metadataOffset
   }
 
+  /** The id that the next connection gets. */
+  get nextConnectionId(): number {
+    return this.#nextConnectionId
+  }
+
   get connectionCount(): number {
     return this.#connections.size
   }
@@ -159,6 +168,7 @@ export class Broker implements MetadataListener {
   disconnected(connection: Connection): void {
     this.#connections.delete(connection)
     this.purgatory.abandon(connection.id)
+    this.interceptor?.disconnected(connection.id)
   }
 
   /** A mistake of ours was met while serving a request. */
@@ -185,6 +195,9 @@ export class Broker implements MetadataListener {
     } else if (record.type === 'config') {
       this.#reconfigure(record)
     } else if (removed !== undefined) {
+      // Groups go with the topic that keeps them; whoever waits for one is told before its log is gone.
+      if (removed.name === CONSUMER_OFFSETS)
+        for (const { partitionId } of removed.partitions) this.groups.resigned(partitionId)
       this.replicas.remove(removed.topicId)
       this.counters.forget(removed.name)
       this.groups.topicsDeleted([{ name: removed.name, topicId: removed.topicId }])
@@ -244,6 +257,7 @@ export class Broker implements MetadataListener {
   shutdown(): Later<void> {
     const later = new Later<void>(this.env.turns)
     this.#retentionTimer?.cancel()
+    this.faults.endAll()
     this.groups.shutdown()
     this.purgatory.expireAll()
     this.#stopped = true

@@ -1,0 +1,55 @@
+// What clients do that mean harm, or do not think: the broker answers, stays up and serves the others.
+
+import { describe, expect, it } from 'vitest'
+import { deleteTopics, findCoordinator, joinGroup, listGroups, offsetCommit } from '../../src/protocol/apis/index.ts'
+import { ERROR_CODES } from '../../src/protocol/errors.ts'
+import { startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
+
+const JOIN = {
+  groupId: 'g',
+  sessionTimeoutMs: 10_000,
+  rebalanceTimeoutMs: 10_000,
+  memberId: '',
+  protocolType: 'consumer',
+  protocols: [{ name: 'range', metadata: new Uint8Array(2) }],
+}
+
+function askForCoordinator(connection: TestConnection): void {
+  const ask = () => connection.call(findCoordinator, 4, { keyType: 0, coordinatorKeys: ['g'] }).coordinators[0]
+  expect(ask().errorCode).toBe(ERROR_CODES.COORDINATOR_NOT_AVAILABLE)
+  expect(ask().errorCode).toBe(0)
+}
+
+function commit(connection: TestConnection, groupId = 'g'): number {
+  const partitions = [{ partitionIndex: 0, committedOffset: 1, committedMetadata: '' }]
+  const request = { groupId, generationIdOrMemberEpoch: -1, memberId: '', topics: [{ name: 't', partitions }] }
+  return connection.call(offsetCommit, 8, request).topics[0].partitions[0].errorCode
+}
+
+describe('__consumer_offsets', () => {
+  /** A group with a member, and a second one that waits for it. */
+  function withWaitingMember(): { broker: TestBroker; waiting: () => { errorCode: number } | undefined } {
+    const broker = startTestBroker({ topics: [{ name: 't' }] })
+    askForCoordinator(broker.connect())
+    const first = broker.connect().send(joinGroup, 3, JOIN)
+    broker.env.advance(1)
+    expect(first()?.errorCode).toBe(0)
+    const waiting = broker.connect().send(joinGroup, 3, JOIN)
+    expect(waiting()).toBeUndefined()
+    return { broker, waiting }
+  }
+
+  it('can be deleted: groups are gone, whoever waits is told, and it is made anew', () => {
+    const { broker, waiting } = withWaitingMember()
+    const connection = broker.connect()
+    const { responses } = connection.call(deleteTopics, 5, { topicNames: ['__consumer_offsets'], timeoutMs: 1000 })
+    expect(responses[0].errorCode).toBe(0)
+    expect(waiting()?.errorCode).toBe(ERROR_CODES.NOT_COORDINATOR)
+    expect(commit(connection)).toBe(ERROR_CODES.NOT_COORDINATOR)
+    // Timers of members that are gone find nothing.
+    broker.env.advance(60_000)
+    askForCoordinator(connection)
+    expect(connection.call(listGroups, 4, {}).groups).toEqual([])
+    expect(commit(connection)).toBe(0)
+  })
+})
