@@ -6,5 +6,5 @@ import { groupHistories } from './groups.ts'
 import { runs } from './world.ts'
 
 it('groups on the broker do what groups of the model do', { timeout: 600_000 }, () => {
-  fc.assert(groupHistories(), { numRuns: runs(100) })
+  fc.assert(groupHistories(), { numRuns: runs(150) })
 })

@@ -38,6 +38,8 @@ export interface NewRecord {
 export interface StoredBatch {
   baseOffset: number
   lastOffset: number
+  /** The time of its newest record. */
+  newest: number
   bytes: number
 }
 

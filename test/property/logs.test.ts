@@ -6,5 +6,5 @@ import { logHistories } from './logs.ts'
 import { runs } from './world.ts'
 
 it('logs, producers and readers on the broker do what those of the model do', { timeout: 600_000 }, () => {
-  fc.assert(logHistories(), { numRuns: runs(100) })
+  fc.assert(logHistories(), { numRuns: runs(250) })
 })

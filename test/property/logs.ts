@@ -81,6 +81,11 @@ function newRecords(model: Model, real: LogWorld, ages: readonly number[]): NewR
   return ages.map(age => ({ value: `v${model.values++}`, timestamp: real.now - age }))
 }
 
+function remember(model: Model, partition: number, baseOffset: number, records: NewRecord[], bytes: number): void {
+  const newest = Math.max(...records.map(({ timestamp }) => timestamp))
+  model.batches[partition].push({ baseOffset, lastOffset: baseOffset + records.length - 1, newest, bytes })
+}
+
 interface BatchToSend {
   producerId: number
   epoch: number
@@ -101,7 +106,7 @@ function sendTo(model: Model, real: LogWorld, partition: number, { records, ...n
   expect({ error: answer.error, offset: answer.offset }).toEqual({ error: expected, offset })
   if (expected !== 'NONE') return false
   if (!duplicate) {
-    model.batches[partition].push({ baseOffset: before, lastOffset: log.endOffset - 1, bytes: answer.bytes })
+    remember(model, partition, before, records, answer.bytes)
   }
   return true
 }
@@ -121,7 +126,7 @@ class Append extends LogCommand {
     for (const { value, timestamp } of records) model.partitions[index].append(null, value, { timestamp })
     const answer = real.produce(index, undefined, records)
     expect(answer).toMatchObject({ error: 'NONE', offset: baseOffset })
-    model.batches[index].push({ baseOffset, lastOffset: baseOffset + records.length - 1, bytes: answer.bytes })
+    remember(model, index, baseOffset, records, answer.bytes)
   }
 }
 
@@ -223,17 +228,18 @@ class DeleteRecords extends LogCommand {
 abstract class Retain extends LogCommand {
   act(model: Model, real: LogWorld) {
     const starts = model.partitions.map((_, index) => real.bounds(index).start)
-    this.retain(model, real)
+    const now = this.retain(model, real)
     for (const [index, log] of model.partitions.entries()) {
       const { start } = real.bounds(index)
       expect(start).toBeGreaterThanOrEqual(starts[index])
       expect(start).toBeLessThanOrEqual(log.startOffset)
-      if (model.segmentBytes === ONE_BATCH) this.keepsNoMore(model.batches[index], log, start)
+      if (model.segmentBytes === ONE_BATCH) this.keepsNoMore(model.batches[index], start, now)
       expect(real.deleteRecordsBefore(index, log.startOffset)).toBe('NONE')
     }
   }
-  abstract retain(model: Model, real: LogWorld): void
-  abstract keepsNoMore(batches: readonly StoredBatch[], log: Partition<null, string>, start: number): void
+  /** Answers when it was. */
+  abstract retain(model: Model, real: LogWorld): number
+  abstract keepsNoMore(batches: readonly StoredBatch[], start: number, now: number): void
 }
 
 class RetainTime extends Retain {
@@ -245,10 +251,12 @@ class RetainTime extends Retain {
   retain(model: Model, real: LogWorld) {
     const now = real.retain('retention.ms', this.ms)
     for (const log of model.partitions) log.retainTime(this.ms, now)
+    return now
   }
-  keepsNoMore(batches: readonly StoredBatch[], log: Partition<null, string>, start: number) {
-    const kept = batches.find(({ lastOffset }) => lastOffset >= log.startOffset)
-    expect(start).toBeGreaterThanOrEqual(kept?.baseOffset ?? log.endOffset)
+  keepsNoMore(batches: readonly StoredBatch[], start: number, now: number) {
+    // The newest record of a batch counts, even if DeleteRecords has taken it.
+    const kept = batches.find(({ newest }) => now - newest <= this.ms)
+    expect(start).toBeGreaterThanOrEqual(kept?.baseOffset ?? (batches.at(-1)?.lastOffset ?? -1) + 1)
   }
 }
 
@@ -259,14 +267,15 @@ class RetainBytes extends Retain {
     this.bytes = bytes
   }
   retain(model: Model, real: LogWorld) {
-    real.retain('retention.bytes', this.bytes)
+    const now = real.retain('retention.bytes', this.bytes)
     for (const [index, log] of model.partitions.entries()) {
       // A batch is as big as its bytes, and they all go with its last record.
       const sizes = new Map(model.batches[index].map(({ lastOffset, bytes }) => [lastOffset, bytes]))
       log.retainBytes(this.bytes, ({ offset }) => sizes.get(offset) ?? 0)
     }
+    return now
   }
-  keepsNoMore(batches: readonly StoredBatch[], _log: Partition<null, string>, start: number) {
+  keepsNoMore(batches: readonly StoredBatch[], start: number) {
     const kept = batches.filter(({ lastOffset }) => lastOffset >= start)
     const total = kept.reduce((sum, { bytes }) => sum + bytes, 0)
     // Kafka keeps at least so many bytes: one batch less, and it would be fewer.
