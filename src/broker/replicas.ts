@@ -123,10 +123,17 @@ export class Replicas {
 
   /** Configs of a topic, or of all, changed. */
   reconfigure(topic?: string): void {
-    for (const partition of this.all()) {
-      if (topic !== undefined && partition.topic !== topic) continue
+    const partitions = topic === undefined ? this.all() : this.#of(topic)
+    for (const partition of partitions) {
       partition.reconfigure(logConfigOf(this.topicConfig(partition.topic), this.#config))
     }
+  }
+
+  /** The partitions of one topic that are here. */
+  #of(topic: string): Partition[] {
+    const topicId = this.#image.topicsByName.get(topic)?.topicId
+    const partitions = topicId === undefined ? undefined : this.#byTopicId.get(topicId)
+    return partitions?.filter(partition => partition !== undefined) ?? []
   }
 
   /** Where the logs are kept, and how much room there is. */

@@ -1,7 +1,15 @@
 // What clients do that mean harm, or do not think: the broker answers, stays up and serves the others.
 
 import { describe, expect, it } from 'vitest'
-import { deleteTopics, findCoordinator, joinGroup, listGroups, offsetCommit } from '../../src/protocol/apis/index.ts'
+import {
+  createTopics,
+  deleteTopics,
+  findCoordinator,
+  joinGroup,
+  listGroups,
+  listOffsets,
+  offsetCommit,
+} from '../../src/protocol/apis/index.ts'
 import { ERROR_CODES } from '../../src/protocol/errors.ts'
 import { startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
 
@@ -51,5 +59,55 @@ describe('__consumer_offsets', () => {
     askForCoordinator(connection)
     expect(connection.call(listGroups, 4, {}).groups).toEqual([])
     expect(commit(connection)).toBe(0)
+  })
+})
+
+/** Whoever compares each with each needs minutes here, and fails by the time that a test may take. */
+describe('a request with sixty thousand entries', () => {
+  const NAMES = Array.from({ length: 60_000 }, (_, index) => `no.such.topic.${index}`)
+  const twice = [...NAMES, NAMES[0]]
+
+  it('is answered, and what stands there twice is found', () => {
+    const connection = startTestBroker({ topics: [{ name: 't' }] }).connect()
+    const offsets = connection.call(listOffsets, 6, {
+      replicaId: -1,
+      topics: [{ name: 't', partitions: twice.map((_, index) => ({ partitionIndex: index % 60_000, timestamp: -1 })) }],
+    }).topics[0].partitions
+    expect(offsets.length).toBe(60_000)
+    expect(offsets.slice(0, 2).map(({ errorCode }) => errorCode)).toEqual([
+      ERROR_CODES.INVALID_REQUEST,
+      ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION,
+    ])
+    const deleted = connection.call(deleteTopics, 5, { topicNames: twice, timeoutMs: 1000 }).responses
+    expect(deleted.slice(0, 2).map(({ errorCode }) => errorCode)).toEqual([
+      ERROR_CODES.INVALID_REQUEST,
+      ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION,
+    ])
+  })
+
+  it('joins a group with as many protocols', () => {
+    const broker = startTestBroker()
+    askForCoordinator(broker.connect())
+    const protocols = NAMES.map(name => ({ name, metadata: new Uint8Array(0) }))
+    const joined = broker.connect().send(joinGroup, 3, { ...JOIN, protocols })
+    broker.env.advance(1)
+    expect(joined()?.protocolName).toBe(NAMES[0])
+  })
+
+  it('is no reason to overlook names that collide', () => {
+    const connection = startTestBroker().connect()
+    const create = (names: string[]) =>
+      connection.call(createTopics, 7, {
+        topics: names.map(name => ({ name, numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] })),
+        timeoutMs: 1000,
+      }).topics
+    expect(create(['a.b', 'a_b', 'c']).map(({ errorCode }) => errorCode)).toEqual([
+      0,
+      ERROR_CODES.INVALID_TOPIC_EXCEPTION,
+      0,
+    ])
+    expect(create(['a_b'])[0].errorMessage).toBe("Topic 'a_b' collides with existing topic: a.b")
+    connection.call(deleteTopics, 5, { topicNames: ['a.b'], timeoutMs: 1000 })
+    expect(create(['a_b'])[0].errorCode).toBe(0)
   })
 })

@@ -1,5 +1,6 @@
 import { describeUserScramCredentials } from '../../protocol/apis/describe-user-scram-credentials.ts'
 import { ERROR_CODES } from '../../protocol/errors.ts'
+import { repeated } from '../../util/repeated.ts'
 import type { Broker } from '../broker.ts'
 import { handler } from '../handler.ts'
 
@@ -7,7 +8,7 @@ import { handler } from '../handler.ts'
 export const describeUserScramCredentialsHandler = handler(describeUserScramCredentials, ({ users }, { broker }) => {
   const asked = users?.map(({ name }) => name) ?? []
   const names = asked.length === 0 ? broker.image.scram.users() : [...new Set(asked)]
-  const twice = new Set(asked.filter((name, at) => asked.indexOf(name) !== at))
+  const twice = repeated(asked)
   return {
     errorMessage: '',
     results: names.map(user => (twice.has(user) ? refuseTwice(user) : describe(user, broker))),

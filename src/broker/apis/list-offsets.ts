@@ -1,6 +1,7 @@
 import { listOffsets } from '../../protocol/apis/list-offsets.ts'
 import type { Decoded } from '../../protocol/dsl.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
+import { repeated } from '../../util/repeated.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import type { Partition } from '../partition.ts'
 
@@ -40,13 +41,17 @@ const NOTHING: Found = { timestamp: -1, offset: -1, leaderEpoch: -1 }
 export const listOffsetsHandler = handler(
   listOffsets,
   (request, context) => ({
-    topics: request.topics.map(({ name, partitions }) => ({
-      name,
-      partitions: uniquePartitions(partitions).map(asked => ({
-        partitionIndex: asked.partitionIndex,
-        ...lookUp(name, asked, request, partitions, context),
-      })),
-    })),
+    topics: request.topics.map(({ name, partitions }) => {
+      const twice = repeated(partitions.map(({ partitionIndex }) => partitionIndex))
+      const unique = new Map(partitions.map(asked => [asked.partitionIndex, asked]))
+      return {
+        name,
+        partitions: [...unique].map(([partitionIndex, asked]) => ({
+          partitionIndex,
+          ...lookUp(name, asked, request, twice.has(partitionIndex), context),
+        })),
+      }
+    }),
   }),
   {
     differs: [
@@ -56,15 +61,8 @@ export const listOffsetsHandler = handler(
   },
 )
 
-function uniquePartitions(partitions: Asked[]): Asked[] {
-  return partitions.filter(
-    ({ partitionIndex }, at) => partitions.findIndex(p => p.partitionIndex === partitionIndex) === at,
-  )
-}
-
-function lookUp(topic: string, asked: Asked, request: Request, all: Asked[], { broker, apiVersion }: RequestContext) {
+function lookUp(topic: string, asked: Asked, request: Request, twice: boolean, { broker, apiVersion }: RequestContext) {
   try {
-    const twice = all.filter(({ partitionIndex }) => partitionIndex === asked.partitionIndex).length > 1
     if (twice) throw new KafkaError('INVALID_REQUEST')
     if (asked.timestamp < 0 && apiVersion < (SINCE[asked.timestamp] ?? Number.POSITIVE_INFINITY)) {
       throw new KafkaError('UNSUPPORTED_VERSION')

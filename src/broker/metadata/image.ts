@@ -1,4 +1,5 @@
 import type { TopicOverrides } from '../configs/topic-config.ts'
+import { collisionKey } from '../topic-names.ts'
 import { Quotas } from './quotas.ts'
 import type { AppliedRecord } from './records.ts'
 import { ScramCredentials } from './scram.ts'
@@ -43,6 +44,8 @@ export class MetadataImage {
   readonly brokers = new Map<number, BrokerImage>()
   readonly topicsByName = new Map<string, TopicImage>()
   readonly topicsById = new Map<string, TopicImage>()
+  /** No two topics collide, so there is one name for each key. */
+  readonly #namesByCollisionKey = new Map<string, string>()
   readonly #configs = new Map<string, Map<string, string>>()
   readonly quotas = new Quotas()
   readonly scram = new ScramCredentials()
@@ -59,6 +62,11 @@ export class MetadataImage {
     return [...this.#configs.keys()].filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length))
   }
 
+  /** The topic whose name differs from this one in nothing but `.` and `_`. */
+  collidingTopic(name: string): string | undefined {
+    return this.#namesByCollisionKey.get(collisionKey(name))
+  }
+
   partition(name: string, index: number): PartitionImage | undefined {
     return this.topicsByName.get(name)?.partitions[index]
   }
@@ -73,6 +81,7 @@ export class MetadataImage {
         const topic: TopicImage = { name: record.name, topicId: record.topicId, partitions: [] }
         this.topicsByName.set(topic.name, topic)
         this.topicsById.set(topic.topicId, topic)
+        this.#namesByCollisionKey.set(collisionKey(topic.name), topic.name)
         return
       }
       case 'partition': {
@@ -105,6 +114,7 @@ export class MetadataImage {
     if (topic === undefined) return
     this.topicsById.delete(topicId)
     this.topicsByName.delete(topic.name)
+    this.#namesByCollisionKey.delete(collisionKey(topic.name))
     this.#configs.delete(`${RESOURCE_TYPE.topic}/${topic.name}`)
   }
 

@@ -18,10 +18,11 @@ export function alterClientQuotasDecision({ request }: Message, context: Decisio
   // Of a type that is named twice Kafka knows only the last name.
   const given = request.entries.map(({ entity, ops }) => ({ entity: lastOfEachType(entity), ops }))
   const keys = given.map(({ entity }) => keyOf(entity))
+  const first = new Map(keys.map((key, at) => [key, at] as const).reverse())
   const entries = given.map(({ entity, ops }, at) => {
     try {
       check({ entity, ops })
-      if (!request.validateOnly && keys.indexOf(keys[at]) === at) {
+      if (!request.validateOnly && first.get(keys[at]) === at) {
         const named: QuotaEntity[] = entity.map(({ entityType, entityName }) => ({
           type: entityType,
           name: entityName,
@@ -37,7 +38,7 @@ export function alterClientQuotasDecision({ request }: Message, context: Decisio
     }
   })
   // An entity that is named twice is told so once; its first change counts.
-  const told = new Map(entries.map((entry, at) => [keys[at], keys.indexOf(keys[at]) === at ? entry : duplicate(entry)]))
+  const told = new Map(entries.map((entry, at) => [keys[at], first.get(keys[at]) === at ? entry : duplicate(entry)]))
   return { entries: [...told.values()] }
 }
 

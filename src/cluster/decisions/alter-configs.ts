@@ -1,5 +1,5 @@
 import { BROKER_DEFINITIONS, type BrokerConfig } from '../../broker/configs/broker-config.ts'
-import { type ConfigDefinition, splitList } from '../../broker/configs/config-definition.ts'
+import type { ConfigDefinition } from '../../broker/configs/config-definition.ts'
 import { GROUP_DEFINITIONS } from '../../broker/configs/describe.ts'
 import { outOfGroupBounds, shortGroupSession } from '../../broker/configs/group-config.ts'
 import {
@@ -14,6 +14,7 @@ import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { checkTopicName } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
+import { repeated } from '../../util/repeated.ts'
 import type { DecisionContext } from '../decision-context.ts'
 
 /**
@@ -76,11 +77,12 @@ function alterAll(
   context: DecisionContext,
   alter: (resource: Resource) => MetadataRecord[],
 ): Incremental['reply'] {
-  const keys = request.resources.map(({ resourceType, resourceName }) => `${resourceType}/${resourceName}`)
-  const responses = request.resources.map((resource, at) => {
+  const keyOf = ({ resourceType, resourceName }: Resource) => `${resourceType}/${resourceName}`
+  const twice = repeated(request.resources.map(keyOf))
+  const responses = request.resources.map(resource => {
     const { resourceType, resourceName } = resource
     try {
-      if (keys.indexOf(keys[at]) !== keys.lastIndexOf(keys[at])) {
+      if (twice.has(keyOf(resource))) {
         throw new KafkaError('INVALID_REQUEST', 'Each resource must appear at most once.')
       }
       const records = alter(resource)
@@ -161,8 +163,8 @@ class Alteration {
     if (DEFINITIONS[this.#kind].get(name)?.type !== 'list') {
       throw new KafkaError('INVALID_CONFIG', `Can't ${operation} to key ${name} because its type is not LIST.`)
     }
-    const before = splitList(this.#inForce(name))
-    const changed = splitList(value ?? '')
+    const before = partsOf(this.#inForce(name)).filter(item => item !== '')
+    const changed = partsOf(value ?? '')
     const after =
       configOperation === APPEND
         ? [...before, ...changed.filter(item => !before.includes(item))]
@@ -179,6 +181,13 @@ class Alteration {
     if (this.#kind === 'broker') return config.text(name) ?? ''
     return GROUP_DEFINITIONS.get(name)?.defaultValue ?? ''
   }
+}
+
+/** As Java splits: blanks stay, and of what is empty only the trailing parts go, but not the first. */
+function partsOf(value: string): string[] {
+  const parts = value.split(',')
+  while (parts.length > 1 && parts.at(-1) === '') parts.pop()
+  return parts
 }
 
 function kindOf(resourceType: number): Kind {

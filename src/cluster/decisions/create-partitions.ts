@@ -2,6 +2,7 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { TopicImage } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
+import { repeated } from '../../util/repeated.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
 
@@ -12,8 +13,7 @@ type Reply = ControllerMessages['createPartitions']['reply']
 type Topic = Message['request']['topics'][number]
 
 export function createPartitionsDecision({ request }: Message, context: DecisionContext): Reply {
-  const names = request.topics.map(({ name }) => name)
-  const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at))
+  const twice = repeated(request.topics.map(({ name }) => name))
   const results = [...twice].map(name => ({
     name,
     errorCode: ERROR_CODES.INVALID_REQUEST as number,

@@ -5,6 +5,7 @@ import { RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { checkTopicName, collisionKey } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
+import { repeated } from '../../util/repeated.ts'
 import { randomUuid } from '../../util/uuid.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
@@ -20,9 +21,9 @@ type Result = NonNullable<Reply['topics']>[number]
 const MAX_PARTITIONS_PER_REQUEST = 10_000
 
 export function createTopicsDecision({ request }: Message, context: DecisionContext): Reply {
-  const duplicates = duplicateNames(request.topics)
+  const duplicates = repeated(request.topics.map(({ name }) => name))
   const results: Result[] = []
-  const made: Topic[] = []
+  const made = new Map<string, string>()
   let partitions = 0
   for (const topic of request.topics) {
     if (duplicates.has(topic.name)) continue
@@ -32,7 +33,7 @@ export function createTopicsDecision({ request }: Message, context: DecisionCont
       if (partitions > MAX_PARTITIONS_PER_REQUEST) {
         throw new KafkaError('POLICY_VIOLATION', `Excessively large number of partitions per request: ${partitions}`)
       }
-      made.push(topic)
+      made.set(collisionKey(topic.name), topic.name)
       if (!request.validateOnly) context.append(...plan.records)
       results.push(plan.result)
     } catch (error) {
@@ -45,13 +46,6 @@ export function createTopicsDecision({ request }: Message, context: DecisionCont
   return { topics: results }
 }
 
-function duplicateNames(topics: readonly Topic[]): Set<string> {
-  const seen = new Set<string>()
-  const twice = new Set<string>()
-  for (const { name } of topics) (seen.has(name) ? twice : seen).add(name)
-  return twice
-}
-
 function refused(name: string, error: unknown): Result {
   if (!(error instanceof KafkaError)) throw error
   return {
@@ -62,13 +56,16 @@ function refused(name: string, error: unknown): Result {
   }
 }
 
+/** The names that this request has made so far, by what they collide in. */
+type Made = ReadonlyMap<string, string>
+
 interface Plan {
   replicas: number[][]
   records: MetadataRecord[]
   result: Result
 }
 
-function planTopic(topic: Topic, made: readonly Topic[], context: DecisionContext): Plan {
+function planTopic(topic: Topic, made: Made, context: DecisionContext): Plan {
   checkName(topic.name, made, context)
   const overrides = checkConfigs(topic)
   const replicas = topic.assignments.length > 0 ? checkAssignments(topic, context) : place(topic, context)
@@ -111,14 +108,11 @@ function planTopic(topic: Topic, made: readonly Topic[], context: DecisionContex
   }
 }
 
-function checkName(name: string, made: readonly Topic[], { image }: DecisionContext): void {
+function checkName(name: string, made: Made, { image }: DecisionContext): void {
   const problem = checkTopicName(name)
   if (problem !== undefined) throw new KafkaError('INVALID_TOPIC_EXCEPTION', problem)
   if (image.topicsByName.has(name)) throw new KafkaError('TOPIC_ALREADY_EXISTS', `Topic '${name}' already exists.`)
-  if (!/[._]/.test(name)) return
-  const key = collisionKey(name)
-  const others = [...image.topicsByName.keys(), ...made.map(topic => topic.name)]
-  const collision = others.find(other => collisionKey(other) === key)
+  const collision = image.collidingTopic(name) ?? made.get(collisionKey(name))
   if (collision !== undefined) {
     throw new KafkaError('INVALID_TOPIC_EXCEPTION', `Topic '${name}' collides with existing topic: ${collision}`)
   }

@@ -16,21 +16,35 @@ interface Target {
 export function deleteTopicsDecision({ request, apiVersion }: Message, context: DecisionContext): Reply {
   const targets: Target[] =
     apiVersion >= 6 ? request.topics : request.topicNames.map(name => ({ name, topicId: ZERO_UUID }))
-  return { responses: uniqueTargets(targets).map(target => deleteTopic(target, targets, context)) }
+  const times = { byName: count(targets.map(({ name }) => name)), byId: count(targets.map(({ topicId }) => topicId)) }
+  return { responses: uniqueTargets(targets).map(target => deleteTopic(target, times, context)) }
 }
 
-/** What is named twice is answered once. */
+/** How often each name and each id stands in the request. */
+interface Times {
+  readonly byName: ReadonlyMap<string | null, number>
+  readonly byId: ReadonlyMap<string, number>
+}
+
+function count<T>(values: readonly T[]): Map<T, number> {
+  const times = new Map<T, number>()
+  for (const value of values) times.set(value, (times.get(value) ?? 0) + 1)
+  return times
+}
+
+/** What is named twice is answered once, in the first place. */
 function uniqueTargets(targets: readonly Target[]): Target[] {
-  return targets.filter((target, at) => targets.findIndex(other => same(target, other)) === at)
+  const unique = new Map<string, Target>()
+  for (const target of targets) {
+    const key = target.name === null ? `id ${target.topicId}` : `name ${target.name}`
+    if (!unique.has(key)) unique.set(key, target)
+  }
+  return [...unique.values()]
 }
 
-function same(a: Target, b: Target): boolean {
-  return a.name !== null || b.name !== null ? a.name === b.name : a.topicId === b.topicId
-}
-
-function deleteTopic(target: Target, all: readonly Target[], context: DecisionContext) {
+function deleteTopic(target: Target, times: Times, context: DecisionContext) {
   try {
-    const topic = find(target, all, context)
+    const topic = find(target, times, context)
     context.append({ type: 'removeTopic', topicId: topic.topicId })
     return { name: topic.name, topicId: topic.topicId, errorCode: 0, errorMessage: null }
   } catch (error) {
@@ -39,7 +53,7 @@ function deleteTopic(target: Target, all: readonly Target[], context: DecisionCo
   }
 }
 
-function find(target: Target, all: readonly Target[], { image }: DecisionContext): TopicImage {
+function find(target: Target, times: Times, { image }: DecisionContext): TopicImage {
   const { name, topicId } = target
   if (name !== null && topicId !== ZERO_UUID) {
     throw new KafkaError('INVALID_REQUEST', 'You may not specify both topic name and topic id.')
@@ -49,14 +63,16 @@ function find(target: Target, all: readonly Target[], { image }: DecisionContext
   }
   const byName = name === null ? undefined : image.topicsByName.get(name)
   const topic = name === null ? image.topicsById.get(topicId) : byName
-  const times = all.filter(
-    other => same(target, other) || other.topicId === topic?.topicId || other.name === topic?.name,
-  )
-  if (times.length > 1) {
+  if (timesOf(topic ?? target, times) > 1) {
     const what = name === null ? 'id' : 'name'
     throw new KafkaError('INVALID_REQUEST', `Duplicate topic ${what}.`)
   }
   if (topic !== undefined) return topic
   if (name === null) throw new KafkaError('UNKNOWN_TOPIC_ID', 'This server does not host this topic ID.')
   throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', 'This server does not host this topic-partition.')
+}
+
+/** How often a topic is asked for, by its name or its id; one that is not known only by what it is called. */
+function timesOf({ name, topicId }: Target | TopicImage, { byName, byId }: Times): number {
+  return (name === null ? 0 : (byName.get(name) ?? 0)) + (topicId === ZERO_UUID ? 0 : (byId.get(topicId) ?? 0))
 }

@@ -46,6 +46,9 @@ export class ClassicMember {
   awaitingJoin: Later<JoinGroupResponse> | undefined
   /** Its SyncGroup, while it is parked. */
   awaitingSync: Later<SyncGroupResponse> | undefined
+  /** The names of the protocols, and of which: a list as long as a request may be is not looked through for each name. */
+  #names: ReadonlySet<string> = new Set()
+  #named: readonly GroupProtocol[] | undefined
 
   constructor(options: ClassicMemberOptions) {
     this.memberId = options.memberId
@@ -69,7 +72,11 @@ export class ClassicMember {
   }
 
   supports(protocolName: string): boolean {
-    return this.protocols.some(protocol => protocol.name === protocolName)
+    if (this.#named !== this.protocols) {
+      this.#named = this.protocols
+      this.#names = new Set(this.protocols.map(({ name }) => name))
+    }
+    return this.#names.has(protocolName)
   }
 
   /** Its metadata for a protocol that it listed. */
