@@ -187,7 +187,8 @@ function enough(results: FetchResult[], options: { minBytes: number; readCommitt
     if (partition === undefined || partition.gone || !partition.isLeader) return true
     const { log } = partition
     const bound = options.readCommitted ? log.lastStableOffset : log.highWatermark
-    if (target.fetchOffset > bound || target.fetchOffset < log.logStartOffset) return true
+    // Records that are deleted meanwhile wake nobody, as in Kafka.
+    if (target.fetchOffset > bound) return true
     const isolation = options.readCommitted ? 'last_stable' : 'high_watermark'
     bytes += log.availableBytes(target.fetchOffset, isolation, target.maxBytes)
     if (bytes >= options.minBytes) return true

@@ -25,6 +25,8 @@ const ID_NUMBERS = new Set(['producerId', 'sessionId'])
 /** What each broker has its own of. */
 const OWN = new Set(['port', 'clusterId', 'host', 'logDir', 'totalBytes', 'usableBytes'])
 const MEMBER_ID = /^(.*)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** By which field an element of a list is known. */
+const KEYS = 'name groupId resourceName topicId memberId partitionIndex partition index key apiKey'.split(' ')
 /** By which field an element of a list belongs to a sequence. */
 const NAMES = ['name', 'groupId', 'resourceName', 'topicName']
 
@@ -82,7 +84,7 @@ function normal(field: string, value: Json, placeholders: Map<string, string>): 
     const items = value.map(item => normal('', item, placeholders))
     if (ORDERED.has(field)) return items
     return items
-      .map(item => [JSON.stringify(item), item] as const)
+      .map(item => [sortKey(item), item] as const)
       .sort(byText)
       .map(([, item]) => item)
   }
@@ -91,6 +93,12 @@ function normal(field: string, value: Json, placeholders: Map<string, string>): 
     ([name, member]) => [named(name, placeholders), normal(name, member, placeholders)] as const,
   )
   return Object.fromEntries(members.sort(byText))
+}
+
+/** Elements about the same thing shall meet, even if they differ. */
+function sortKey(item: Json): string {
+  const name = isObject(item) ? KEYS.map(field => item[field]).find(value => value !== undefined) : ''
+  return `${textOf(name)} ${JSON.stringify(item)}`
 }
 
 function byText(a: readonly [string, Json], b: readonly [string, Json]): number {

@@ -11,6 +11,9 @@ export interface Known {
   is(difference: Difference, steps: readonly Step[]): boolean
 }
 
+/** Metadata that no broker stores. */
+const LARGE = /x{4097}/
+
 export const KNOWN: readonly Known[] = [
   {
     why: 'the next leader of a group whose leader left is the first of a hash map of random ids',
@@ -36,9 +39,9 @@ export const KNOWN: readonly Known[] = [
   },
   {
     why: 'a commit of which nothing is stored makes a group in Kafka that only some requests see',
-    is: ({ index, kafka, ottla }, steps) =>
-      [kafka, ottla].some(value => value === 'GROUP_ID_NOT_FOUND' || value === 'Dead') &&
-      steps.slice(0, index).some(step => apiOf(step) === 'OffsetCommit'),
+    is: ({ index }, steps) =>
+      /Group|Offset(Commit|Fetch|Delete)|Heartbeat/.test(apiOf(steps[index])) &&
+      steps.slice(0, index).some(step => apiOf(step) === 'OffsetCommit' && LARGE.test(JSON.stringify(bodyOf(step)))),
   },
   {
     why: 'APIs and features that Ottla does not have yet',

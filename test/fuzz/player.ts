@@ -64,7 +64,7 @@ class Player {
       if (this.#sides.some(side => side.blocked(step.on))) continue
       const index = steps.push(step) - 1
       await Promise.all(this.#sides.map(side => side.send(index, step)))
-      await this.#settle(index)
+      await this.#settle(index, step)
       if (this.#uneven(index)) break
       if (step.api.name === 'OffsetCommit') this.#groups.add(textOf(step.body.groupId))
       if (changesMetadata(step)) await this.#agree(step)
@@ -77,7 +77,7 @@ class Player {
   }
 
   /** Waits until both have answered, or neither is going to. */
-  async #settle(index: number): Promise<void> {
+  async #settle(index: number, step: Request): Promise<void> {
     const began = Date.now()
     for (;;) {
       const waiting = this.#sides.filter(side => side.answers.get(index)?.state === 'waiting').length
@@ -85,6 +85,8 @@ class Player {
       if (Date.now() - began > (waiting === 1 ? LATE_MS : PARKED_MS)) break
       await sleep(TICK_MS)
     }
+    // A group that is empty then, or has one member, goes on by a timer of 0 ms.
+    if (step.api.name === 'LeaveGroup' || step.api.name === 'JoinGroup') await sleep(STRAGGLERS_MS)
     await this.#level(index)
   }
 

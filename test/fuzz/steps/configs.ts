@@ -34,6 +34,7 @@ const VALUES: Record<string, readonly string[]> = {
   ],
   'retention.ms': ['-1', '3600000', '-2', ' 5000000 ', '1.5', '9223372036854775807', '9223372036854775808'],
   'retention.bytes': ['-1', '100000', '-5'],
+  'internal.segment.bytes': ['400', '1000', '0'],
   'segment.bytes': ['1048576', '1048575', '2147483647'],
   'min.insync.replicas': ['1', '2', '0'],
   'message.timestamp.after.max.ms': ['10000000', '-1'],
@@ -75,6 +76,8 @@ function valuesOf(type: number): Record<string, readonly string[]> {
 /** Configs for CreateTopics: mostly good ones. */
 export function topicConfigs(world: World): Json {
   const names = world.shuffled(Object.keys(VALUES)).slice(0, 1 + world.int(2))
+  // Segments that are small enough to have several.
+  if (world.chance(0.3) && !names.includes('internal.segment.bytes')) names.push('internal.segment.bytes')
   return names.map(name => {
     const values = VALUES[name]
     return { name, value: world.chance(0.7) ? values[0] : world.pick<string | null>(...values, null) }
