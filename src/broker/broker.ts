@@ -48,6 +48,8 @@ export interface BrokerOptions {
   readonly link: Link
   /** See `LogOptions.forgetProducers`. */
   readonly forgetProducers?: boolean
+  /** Keeps what requests and answers say in the request log. */
+  readonly keepsFields?: boolean
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
@@ -120,7 +122,7 @@ export class Broker implements MetadataListener {
       this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.#brokerEpoch }),
     )
     this.autoTopics = new AutoTopics(this)
-    this.requestLog = new RequestLog(options.limits.requestLogSize)
+    this.requestLog = new RequestLog(options.limits.requestLogSize, options.keepsFields)
     this.#scheduleRetention()
   }
 

@@ -17,7 +17,6 @@ import {
   NO_RESPONSE,
   type RequestContext,
 } from './handler.ts'
-import { codecsOf, errorCodesOf } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
 
 /**
@@ -139,7 +138,6 @@ export class Connection implements BrokerConnection {
     const { env } = this.#broker
     const { api } = handler
     const now = env.now()
-    const codecs = this.#broker.requestLog.enabled && api.key === 0 ? codecsOf(request as never) : undefined
     const context: RequestContext = {
       broker: this.#broker,
       apiVersion: header.apiVersion,
@@ -147,17 +145,22 @@ export class Connection implements BrokerConnection {
       connectionId: this.id,
       peer: this.#peer,
       now,
+      received: now,
       requestBytes,
       throttleTimeMs: 0,
     }
+    // Records die when the handler returns, so what is told of them is looked at before.
+    const seen = this.#broker.requestLog.look(api, request, context)
     const finish = (response: Answer<unknown>) => {
       if (context.throttleTimeMs > 0) this.#mute(context.throttleTimeMs, response)
       this.#respond(api, header, response)
       this.#broker.counters.request(api.name)
-      this.#record(api, header, response, now, codecs)
+      if (seen !== undefined) this.#broker.requestLog.answered(seen, response, env.now())
     }
     try {
-      const reply = answer(handler, request, context)
+      const { interceptor } = this.#broker
+      const reply =
+        interceptor === undefined ? answer(handler, request, context) : interceptor.handle(handler, request, context)
       if (!isLater(reply)) return finish(reply)
       this.#waiting = true
       reply.whenSettled(response => {
@@ -209,23 +212,6 @@ export class Connection implements BrokerConnection {
       if (this.#waiting) return
       this.#work()
       this.#account()
-    })
-  }
-
-  #record(api: Api, header: RequestHeader, response: Answer<unknown>, began: number, codecs?: string[]): void {
-    const { requestLog, env } = this.#broker
-    if (!requestLog.enabled) return
-    const at = env.now()
-    requestLog.add({
-      apiKey: api.key,
-      api: api.name,
-      version: header.apiVersion,
-      clientId: header.clientId ?? '',
-      connection: this.id,
-      errorCodes: errorCodesOf(response),
-      ...(codecs && { codecs }),
-      at,
-      durationMs: at - began,
     })
   }
 

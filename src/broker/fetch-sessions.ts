@@ -98,6 +98,11 @@ export class FetchSessions {
     return session
   }
 
+  /** The session with this id, without using it. */
+  find(id: number): FetchSession | undefined {
+    return this.#sessions.get(id)
+  }
+
   /** The session that an incremental fetch continues; its epoch moves on. */
   continue(id: number, epoch: number, usesTopicIds: boolean): FetchSession {
     const session = this.#sessions.get(id)

@@ -18,10 +18,14 @@ export interface RequestContext {
   readonly peer: ConnectionPeer
   /** Read once for the whole request. */
   readonly now: number
+  /** When it came: now, unless a fault held it. */
+  readonly received: number
   /** The size of the request, header and all, without the four bytes of its length. */
   readonly requestBytes: number
   /** Set by a handler to tell the client to pause, and to read nothing from it for so long once it is answered. */
   throttleTimeMs: number
+  /** What a fault on demand did to the request, for the request log. */
+  fault?: string
 }
 
 /** Said instead of a response: nothing is sent (Produce with acks=0). */

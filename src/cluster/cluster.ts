@@ -27,6 +27,8 @@ export interface ClusterOptions {
   /** Where this cluster takes the place of another: what the numbers that clients know begin with. */
   readonly floor?: ClusterFloor
   readonly limits?: Partial<Limits>
+  /** Keeps what requests and answers say in the request logs. */
+  readonly keepsFields?: boolean
   /** Told of mistakes of ours: see `Broker.fatal`. */
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
@@ -76,6 +78,7 @@ export class Cluster {
         limits: { ...DEFAULT_LIMITS, ...options.limits },
         link: this.#link(),
         forgetProducers,
+        keepsFields: options.keepsFields,
         onFatal: options.onFatal,
       })
       this.#brokers.set(id, broker)

@@ -16,7 +16,8 @@ import type { ClusterFloor } from './decision-context.ts'
  * reset) and producer ids are none that they have seen.
  */
 
-export interface MemoryClusterOptions extends Pick<ClusterOptions, 'configs' | 'clusterId' | 'limits' | 'onFatal'> {
+export interface MemoryClusterOptions
+  extends Pick<ClusterOptions, 'configs' | 'clusterId' | 'limits' | 'keepsFields' | 'onFatal'> {
   readonly env: Env
   readonly brokerId: number
   readonly platform: RecordsPlatform
@@ -117,9 +118,9 @@ export class MemoryCluster {
   }
 
   #make(clusterId: string | undefined, forgetProducers = false): Cluster {
-    const { env, brokerId, platform, configs, limits, onFatal } = this.#options
+    const { env, brokerId, platform, configs, limits, keepsFields, onFatal } = this.#options
     const brokers = [{ id: brokerId, storage: this.#storage, platform, forgetProducers }]
-    return new Cluster({ env, brokers, configs, limits, onFatal, clusterId, floor: this.#floor })
+    return new Cluster({ env, brokers, configs, limits, keepsFields, onFatal, clusterId, floor: this.#floor })
   }
 
   #begin(topics: readonly TopicDeclaration[]): Later<KafkaError | undefined> {

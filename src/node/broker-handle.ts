@@ -2,8 +2,12 @@
  * The handle that `startBroker` gives, around a broker that runs in this thread or in a worker. It says no once the broker is
  * closed, and closes once.
  */
-import type { AdvanceOptions, BrokerMethods, BrokerSnapshot } from './broker-methods.ts'
+import type { FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
+import type { NamedFault } from '../broker/faults/named-faults.ts'
+import type { RequestFilter } from '../broker/request-log.ts'
+import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
+import { type FaultHandle, faultHandle, gate } from './fault-handles.ts'
 import type { BrokerFacts, RunningBroker } from './running-broker.ts'
 
 /** A broker as whoever started it has it. */
@@ -42,8 +46,12 @@ export class BrokerHandle implements RunningBroker {
     return this.#methods.describe()
   }
 
-  async requests() {
-    return this.#methods.requests()
+  async requests(filter?: RequestFilter) {
+    return this.#methods.requests(filter)
+  }
+
+  async trace(filter?: RequestFilter) {
+    return this.#methods.trace(filter)
   }
 
   async advance(time: number | string, options?: AdvanceOptions) {
@@ -60,6 +68,44 @@ export class BrokerHandle implements RunningBroker {
 
   async restore(snapshot: BrokerSnapshot) {
     return this.#methods.restore(snapshot)
+  }
+
+  async fault(rule: FaultRule) {
+    return this.#handleOf(await this.#methods.addFault(rule))
+  }
+
+  async hold(target: string | (FaultTarget & FaultLimits)) {
+    const rule = typeof target === 'string' ? { api: target } : target
+    const id = await this.#methods.addFault({ ...rule, hold: true })
+    return gate(() => this.#methods, id)
+  }
+
+  async leaderMoves(topic: string, { partition }: { partition?: number } = {}) {
+    return this.#named({ name: 'leaderMoves', topic, partition })
+  }
+
+  async coordinatorMoves(group: string) {
+    return this.#named({ name: 'coordinatorMoves', group })
+  }
+
+  async diskFull() {
+    return this.#named({ name: 'diskFull' })
+  }
+
+  async slowDisk(delayMs = 1000) {
+    return this.#named({ name: 'slowDisk', delayMs })
+  }
+
+  async rebalanceStorm(group: string, { times = 3, everyMs = 1000 }: { times?: number; everyMs?: number } = {}) {
+    return this.#named({ name: 'rebalanceStorm', group, times, everyMs })
+  }
+
+  async #named(fault: NamedFault): Promise<FaultHandle> {
+    return this.#handleOf(await this.#methods.addNamedFault(fault))
+  }
+
+  #handleOf(id: FaultId): FaultHandle {
+    return faultHandle(() => this.#methods, id)
   }
 
   close(): Promise<void> {

@@ -3,16 +3,28 @@
  * people hold (running-broker.ts) are made of these calls, and only these cross a border.
  */
 import type { BrokerDescription } from '../broker/describe.ts'
-import type { RequestLogRecord } from '../broker/request-log.ts'
+import type { FaultRule } from '../broker/faults/fault-rule.ts'
+import type { NamedFault } from '../broker/faults/named-faults.ts'
+import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
+
+export type FaultId = number
 
 /** Arguments and results can be cloned. */
 export interface BrokerMethods {
   describe(): Promise<BrokerDescription>
-  requests(): Promise<RequestLogRecord[]>
+  requests(filter?: RequestFilter): Promise<RequestLogRecord[]>
+  trace(filter?: RequestFilter): Promise<string>
   advance(time: number | string, options?: AdvanceOptions): Promise<void>
   reset(): Promise<void>
   snapshot(): Promise<BrokerSnapshot>
   restore(snapshot: BrokerSnapshot): Promise<void>
+  addFault(rule: FaultRule): Promise<FaultId>
+  addNamedFault(fault: NamedFault): Promise<FaultId>
+  endFault(id: FaultId): Promise<void>
+  faultCount(id: FaultId): Promise<number>
+  heldBy(id: FaultId): Promise<number>
+  arrivedAt(id: FaultId, count: number, timeoutMs: number): Promise<void>
+  releaseFrom(id: FaultId, count?: number): Promise<number>
 }
 
 /** Stands for a state that the broker keeps; it can be sent to wherever the broker is driven from. */
@@ -40,6 +52,14 @@ const NAMES: Record<BrokerMethod, true> = {
   reset: true,
   snapshot: true,
   restore: true,
+  trace: true,
+  addFault: true,
+  addNamedFault: true,
+  endFault: true,
+  faultCount: true,
+  heldBy: true,
+  arrivedAt: true,
+  releaseFrom: true,
 }
 
 /** The methods of a broker elsewhere, each made by `call`. */

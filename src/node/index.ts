@@ -8,11 +8,14 @@ export type {
   PartitionDescription,
   TopicDescription,
 } from '../broker/describe.ts'
+export type { FaultAction, FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
 export type { Limits } from '../broker/limits.ts'
-export type { RequestLogRecord } from '../broker/request-log.ts'
+export type { PlainFields, PlainValue } from '../broker/plain-fields.ts'
+export type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 export type { LogFields, LogLevel } from '../util/env.ts'
 export type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 export { OTTLA_ERRORS, OttlaError, type OttlaErrorCode } from './errors.ts'
+export type { FaultHandle, Gate } from './fault-handles.ts'
 export type { LogFunction, LoggerLike, LogOption } from './log.ts'
 export type { BrokerOptions, Configs, TopicOption } from './options.ts'
 export type { RunningBroker } from './running-broker.ts'

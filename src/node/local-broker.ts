@@ -5,7 +5,6 @@
 import { describeBroker } from '../broker/describe.ts'
 import { MemoryCluster } from '../cluster/index.ts'
 import type { StartedBroker } from './broker-handle.ts'
-import type { BrokerMethods } from './broker-methods.ts'
 import { OttlaError, toError } from './errors.ts'
 import type { HttpEndpoint } from './http.ts'
 import { LocalMethods } from './local-methods.ts'
@@ -50,6 +49,7 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     platform: NODE_PLATFORM,
     maxBytes: limits.memoryBytes,
     configs: options.configs,
+    keepsFields: options.trace,
     limits,
     onFatal: error => onFatal(toError(error)),
   })
@@ -98,7 +98,7 @@ async function startObserver({ http }: CheckedOptions, cluster: MemoryCluster): 
 
 class LocalBroker implements StartedBroker {
   readonly facts: BrokerFacts
-  readonly methods: BrokerMethods
+  readonly methods: LocalMethods
   readonly #http: HttpEndpoint | undefined
   readonly #env: SystemEnv
   readonly #cluster: MemoryCluster
@@ -120,6 +120,7 @@ class LocalBroker implements StartedBroker {
   }
 
   async close(): Promise<void> {
+    this.methods.close()
     this.#server.stopAccepting()
     await this.#http?.close()
     await this.#shutDown()

@@ -2,29 +2,50 @@
  * What a broker in this thread does when it is asked: the one implementation of {@link BrokerMethods}; all others pass calls on
  * to it.
  */
+
 import { describeBroker } from '../broker/describe.ts'
+import type { Fault } from '../broker/faults/fault.ts'
+import type { FaultRule } from '../broker/faults/fault-rule.ts'
+import { type Faults, release } from '../broker/faults/faults.ts'
+import { addNamedFault, type NamedFault } from '../broker/faults/named-faults.ts'
+import type { RequestFilter } from '../broker/request-log.ts'
+import { renderTrace } from '../broker/trace.ts'
 import type { ClusterSnapshot, MemoryCluster } from '../cluster/index.ts'
 import { parseDuration } from '../util/duration.ts'
-import type { AdvanceOptions, BrokerMethods, BrokerSnapshot } from './broker-methods.ts'
+import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import type { SystemEnv } from './system-env.ts'
+import { Waits } from './waits.ts'
 
 export class LocalMethods implements BrokerMethods {
   readonly #env: SystemEnv
   readonly #cluster: MemoryCluster
   readonly #snapshots = new Map<number, ClusterSnapshot>()
+  /** Those that one call put in force, and the faults of the broker in which it did. */
+  readonly #faults = new Map<FaultId, { owner: Faults; faults: readonly Fault[] }>()
+  readonly #waits: Waits
 
   constructor(env: SystemEnv, cluster: MemoryCluster) {
     this.#env = env
     this.#cluster = cluster
+    this.#waits = new Waits(env)
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    this.#waits.close()
   }
 
   async describe() {
     return describeBroker(this.#cluster.broker)
   }
 
-  async requests() {
-    return this.#cluster.broker.requestLog.records()
+  async requests(filter?: RequestFilter) {
+    return this.#cluster.broker.requestLog.records(filter)
+  }
+
+  async trace(filter?: RequestFilter) {
+    return renderTrace(await this.requests(filter))
   }
 
   async advance(time: number | string, { sessions }: AdvanceOptions = {}) {
@@ -54,5 +75,71 @@ export class LocalMethods implements BrokerMethods {
     const snapshot = clusterId === this.#cluster.clusterId ? this.#snapshots.get(id) : undefined
     if (snapshot === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', 'this is no snapshot of this broker')
     await this.#env.settled(() => this.#cluster.restore(snapshot))
+  }
+
+  async addFault(rule: FaultRule) {
+    const { faults } = this.#cluster.broker
+    const problem = faults.problemOf(rule)
+    if (problem !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', problem)
+    return this.#keep([faults.add(rule)])
+  }
+
+  async addNamedFault(named: NamedFault) {
+    let faults: Fault[] = []
+    this.#env.event(() => {
+      faults = addNamedFault(this.#cluster.broker, named)
+    })
+    return this.#keep(faults)
+  }
+
+  #keep(faults: Fault[]): FaultId {
+    const id = this.#faults.size + 1
+    this.#faults.set(id, { owner: this.#cluster.broker.faults, faults })
+    return id
+  }
+
+  /** After a reset the faults of the broker before are ended, and asking about them is no mistake. */
+  #faultsOf(id: FaultId) {
+    const kept = this.#faults.get(id)
+    if (kept === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', `there is no fault ${id}`)
+    return kept
+  }
+
+  async endFault(id: FaultId) {
+    const { owner, faults } = this.#faultsOf(id)
+    this.#env.event(() => {
+      for (const fault of faults) owner.end(fault)
+    })
+  }
+
+  async faultCount(id: FaultId) {
+    return this.#faultsOf(id).faults.reduce((sum, { count }) => sum + count, 0)
+  }
+
+  async heldBy(id: FaultId) {
+    return this.#faultsOf(id).faults.reduce((sum, { held }) => sum + held.size, 0)
+  }
+
+  async arrivedAt(id: FaultId, count: number, timeoutMs: number) {
+    const { faults } = this.#faultsOf(id)
+    const held = () => faults.reduce((sum, each) => sum + each.held.size, 0)
+    await this.#waits.for({
+      what: `${count} requests at the gate`,
+      timeoutMs,
+      look: () => held() >= count || undefined,
+      seen: () => `${held()}`,
+    })
+  }
+
+  async releaseFrom(id: FaultId, count?: number) {
+    const { owner, faults } = this.#faultsOf(id)
+    let released = 0
+    this.#env.event(() => {
+      for (const fault of faults) {
+        released += release(fault, count)
+        if (count === undefined) owner.end(fault)
+      }
+    })
+    return released
   }
 }

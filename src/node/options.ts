@@ -47,6 +47,11 @@ export interface BrokerOptions {
    * default. The age of a record then counts from when it was appended, whatever its client's clock says.
    */
   time?: 'real' | 'virtual'
+  /**
+   * True keeps what requests and answers say, for `broker.requests()` and `broker.trace()`; without it they tell who asked what
+   * and which errors were in the answer.
+   */
+  trace?: boolean
   /** Bounds of what the broker takes at the most; see {@link Limits}. */
   limits?: Partial<Limits>
   /**
@@ -71,10 +76,11 @@ export interface CheckedOptions {
   configs: Record<string, string>
   limits: Limits
   virtualTime: boolean
+  trace: boolean
   http: { port: number; host: string; allowedHosts: string[] } | undefined
 }
 
-const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker time limits http'.split(' ')
+const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker time trace limits http'.split(' ')
 /** Enough to see what a test's clients did; the command keeps none. */
 const REQUEST_LOG_SIZE = 10_000
 
@@ -96,6 +102,7 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     topics: checkTopics(options.topics ?? []),
     configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
     limits: checkLimits(options.limits ?? {}),
+    trace: options.trace ?? false,
     virtualTime: checkTime(options.time),
     http: checkHttp(options.http),
   }

@@ -2,8 +2,10 @@
  * The handle of a broker that runs, wherever it does: in this thread (local-broker.ts) or in a worker (worker-broker.ts).
  */
 import type { BrokerDescription } from '../broker/describe.ts'
-import type { RequestLogRecord } from '../broker/request-log.ts'
+import type { FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
+import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
+import type { FaultHandle, Gate } from './fault-handles.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
 export interface RunningBroker extends AsyncDisposable {
@@ -23,12 +25,54 @@ export interface RunningBroker extends AsyncDisposable {
    */
   describe(): Promise<BrokerDescription>
   /**
-   * The last requests that were answered, the oldest first: API, version, client, the errors in the answer. How many are
-   * kept is `limits.requestLogSize`.
+   * The last requests that were answered, the oldest first: API, version, client, the errors in the answer; with
+   * `startBroker({ trace: true })` also what was asked and answered. How many are kept is `limits.requestLogSize`.
    *
    * @throws OttlaError with code `OTTLA_BROKER_CLOSED` once the broker is closed.
    */
-  requests(): Promise<RequestLogRecord[]>
+  requests(filter?: RequestFilter): Promise<RequestLogRecord[]>
+  /**
+   * The same as text, a line for each request.
+   *
+   * @example
+   * console.log(await broker.trace({ group: 'billing', last: 20 }))
+   */
+  trace(filter?: RequestFilter): Promise<string>
+  /**
+   * Lets something go wrong, for the requests that the rule says.
+   *
+   * @throws OttlaError `OTTLA_INVALID_OPTION` for a rule that cannot be, `OTTLA_BROKER_CLOSED` once the broker is closed.
+   *
+   * @example
+   * // The record is appended, and the producer never hears of it: it has to send again.
+   * await broker.fault({ api: 'Produce', topic: 'orders', drop: true, acted: true, times: 1 })
+   */
+  fault(rule: FaultRule): Promise<FaultHandle>
+  /**
+   * Holds requests of an API, or those that a rule matches, until they are released.
+   *
+   * @example
+   * const gate = await broker.hold('SyncGroup')
+   * await gate.arrived(2)
+   * await gate.release()
+   */
+  hold(target: string | (FaultTarget & FaultLimits)): Promise<Gate>
+  /**
+   * The leaders of a topic move: epochs rise, and every connection hears NOT_LEADER_OR_FOLLOWER once for each API that asks
+   * leaders, so that clients look for the leader again. In a cluster of one they find the same broker.
+   */
+  leaderMoves(topic: string, options?: { partition?: number }): Promise<FaultHandle>
+  /**
+   * The coordinator of a group moves: whoever waits for a rebalance is told NOT_COORDINATOR, the group is loaded anew from what
+   * was committed, and every connection hears NOT_COORDINATOR once.
+   */
+  coordinatorMoves(group: string): Promise<FaultHandle>
+  /** Until it is ended, appends are refused as with a full disk: Produce KAFKA_STORAGE_ERROR, OffsetCommit NOT_COORDINATOR. */
+  diskFull(): Promise<FaultHandle>
+  /** Until it is ended, Produce and OffsetCommit are worked on `delayMs` later, a second by default. */
+  slowDisk(delayMs?: number): Promise<FaultHandle>
+  /** Begins `times` rebalances of a group (3), the next after `everyMs` (1000), whatever its members do. */
+  rebalanceStorm(group: string, options?: { times?: number; everyMs?: number }): Promise<FaultHandle>
   /**
    * Moves the clock of a broker that was started with `time: 'virtual'`: retention, offsets and whatever else becomes due
    * is done in order, each at its time, before this resolves. Clients go on working; members keep their sessions unless
