@@ -1,4 +1,4 @@
-import { Log } from '../log/log.ts'
+import { Log, type LogConfig } from '../log/log.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage, StorageUsage } from '../storage/storage.ts'
@@ -6,6 +6,7 @@ import type { Env } from '../util/env.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
 import { logConfigOf } from './configs/log-config.ts'
 import { TopicConfig } from './configs/topic-config.ts'
+import { isInternalTopic } from './internal-topics.ts'
 import { type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
 import { Partition } from './partition.ts'
 import type { Purgatory } from './purgatory.ts'
@@ -102,7 +103,9 @@ export class Replicas {
         Log.open({
           storage: this.#storage,
           directory: `${topic.name}-${image.partitionId}`,
-          config: logConfigOf(this.topicConfig(topic.name), this.#config),
+          // Producers that have used up all room must not keep consumers from joining and committing.
+          exempt: isInternalTopic(topic.name),
+          config: this.#logConfig(topic.name),
           env: this.#env,
           platform: this.#platform,
           forgetProducers: this.#forgetProducers,
@@ -121,11 +124,17 @@ export class Replicas {
     return new TopicConfig(this.#image.configsOf(RESOURCE_TYPE.topic, topic), this.#config)
   }
 
+  #logConfig(topic: string): LogConfig {
+    const config = logConfigOf(this.topicConfig(topic), this.#config)
+    // Kafka waits for readers of the file. Here they hold what they read, so the room may be had again at once.
+    return this.#storage.isVolatile ? { ...config, fileDeleteDelayMs: 0 } : config
+  }
+
   /** Configs of a topic, or of all, changed. */
   reconfigure(topic?: string): void {
     const partitions = topic === undefined ? this.all() : this.#of(topic)
     for (const partition of partitions) {
-      partition.reconfigure(logConfigOf(this.topicConfig(partition.topic), this.#config))
+      partition.reconfigure(this.#logConfig(partition.topic))
     }
   }
 

@@ -16,6 +16,8 @@ export function openMetadataLog(options: { env: Env; storage: Storage; platform:
   const log = Log.open({
     ...options,
     directory: DIRECTORY,
+    // When all room is used up, a topic must still be deletable.
+    exempt: true,
     config: { ...DEFAULT_LOG_CONFIG, retentionMs: -1, delete: false, maxMessageBytes: UNLIMITED },
   })
   log.updateHighWatermark(log.logEndOffset)

@@ -19,11 +19,18 @@ export class LocalLog {
   #config: LogConfig
   #endOffset = 0
 
-  constructor(options: { storage: Storage; directory: string; env: Env; config: LogConfig; recoveryPoint?: number }) {
+  constructor(options: {
+    storage: Storage
+    directory: string
+    env: Env
+    config: LogConfig
+    recoveryPoint?: number
+    exempt?: boolean
+  }) {
     this.#storage = options.storage
     this.#directory = options.directory
     this.#config = options.config
-    this.segments = new Segments(options.storage, options.directory, options.env)
+    this.segments = new Segments(options.storage, options.directory, options.env, options.exempt)
     this.#flushes = new Flushes(options.env.turns, options.recoveryPoint)
   }
 

@@ -48,6 +48,8 @@ export interface LogOptions {
   recoveryPoint?: number
   /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */
   forgetProducers?: boolean
+  /** True for what the broker needs to go on: it may grow beyond the limit of the storage. */
+  exempt?: boolean
 }
 
 /**

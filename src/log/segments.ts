@@ -29,12 +29,15 @@ export class Segments {
   readonly #env: Env
   readonly #list: Segment[] = []
   readonly #timers = new Set<Timer>()
+  readonly #exempt: boolean
   #removals = 0
 
-  constructor(storage: Storage, directory: string, env: Env) {
+  /** @param exempt its files are: see `OpenOptions`. */
+  constructor(storage: Storage, directory: string, env: Env, exempt = false) {
     this.#storage = storage
     this.#directory = directory
     this.#env = env
+    this.#exempt = exempt
   }
 
   get count(): number {
@@ -65,7 +68,7 @@ export class Segments {
 
   /** Opens the file of a segment, or makes it, and puts it behind all others. */
   add(baseOffset: number, config: LogConfig): Segment {
-    const file = this.#storage.open(this.#path(segmentName(baseOffset)), { create: true })
+    const file = this.#storage.open(this.#path(segmentName(baseOffset)), { create: true, exempt: this.#exempt })
     const segment = new Segment(file, baseOffset, {
       now: this.#env.now(),
       indexIntervalBytes: config.indexIntervalBytes,

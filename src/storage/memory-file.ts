@@ -30,9 +30,12 @@ export class MemoryFile {
   readonly #meter: MemoryMeter
   #chunks: Chunk[] = []
   #linked = true
+  /** Counted, but never refused. */
+  readonly #exempt: boolean
 
-  constructor(meter: MemoryMeter) {
+  constructor(meter: MemoryMeter, options: { exempt?: boolean } = {}) {
     this.#meter = meter
+    this.#exempt = options.exempt ?? false
   }
 
   /** Appends `parts` of `length` bytes in all, or throws NO_SPACE and appends nothing. */
@@ -76,7 +79,7 @@ export class MemoryFile {
         const previous = this.#chunks.at(-1)
         const wanted = previous ? Math.min(LARGEST_CHUNK, Math.max(FIRST_CHUNK, previous.capacity * 2)) : FIRST_CHUNK
         // Near the ceiling a chunk is as large as it must be.
-        const room = this.#meter.max - this.#meter.used
+        const room = this.#exempt ? Number.POSITIVE_INFINITY : this.#meter.max - this.#meter.used
         const capacity = wanted <= room ? wanted : Math.min(left, LARGEST_CHUNK)
         this.#addChunk(capacity)
         left -= capacity
@@ -89,7 +92,7 @@ export class MemoryFile {
 
   #addChunk(capacity: number): void {
     const meter = this.#meter
-    if (this.#linked && meter.used + capacity > meter.max) {
+    if (this.#linked && !this.#exempt && meter.used + capacity > meter.max) {
       throw new StorageError(
         'NO_SPACE',
         `no space: ${meter.used} of ${meter.max} bytes are used, ${capacity} more needed`,
@@ -169,7 +172,7 @@ export class MemoryFile {
    * this one.
    */
   fork(meter: MemoryMeter): MemoryFile {
-    const fork = new MemoryFile(meter)
+    const fork = new MemoryFile(meter, { exempt: this.#exempt })
     fork.size = this.size
     fork.#chunks = this.#chunks
       .filter(({ length }) => length > 0)

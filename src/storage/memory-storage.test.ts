@@ -132,6 +132,19 @@ describe('a fork of a memory storage', () => {
     expect(textOf(fork.fork(), 'a/b/file')).toBe('One 2')
   })
 
+  it('lets files grow that the broker needs, and counts them', () => {
+    const storage = make(10_000)
+    storage.open('needed', { create: true, exempt: true }).appendv([new Uint8Array(50_000)])
+    expect(storage.usedBytes).toBeGreaterThanOrEqual(50_000)
+    expect(storage.usage().usableBytes).toBe(0)
+    const other = storage.open('other', { create: true })
+    expect(() => other.appendv([new Uint8Array(1)])).toThrow('no space')
+    storage
+      .fork()
+      .open('needed')
+      .appendv([new Uint8Array(50_000)])
+  })
+
   it('counts what it holds, and gives it back', () => {
     const storage = new MemoryStorage({ turns: new Turns(), maxBytes: 10_000 })
     storage.open('file', { create: true }).appendv([bytes('text')])

@@ -9,7 +9,14 @@ import { totalLength } from '../util/byte-writer.ts'
 import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
 import { MemoryFile, type MemoryMeter } from './memory-file.ts'
-import { type Storage, StorageError, type StorageFailure, type StorageFile, type StorageUsage } from './storage.ts'
+import {
+  type OpenOptions,
+  type Storage,
+  StorageError,
+  type StorageFailure,
+  type StorageFile,
+  type StorageUsage,
+} from './storage.ts'
 
 type MemoryNode = MemoryFile | Directory
 type Directory = Map<string, MemoryNode>
@@ -28,6 +35,7 @@ export interface MemoryStorageOptions {
  * storage.open('orders-0/00000000000000000000.log', { create: true }).appendv([bytes])
  */
 export class MemoryStorage implements Storage {
+  readonly isVolatile = true
   readonly #turns: Turns
   readonly #root: Directory = new Map()
   readonly #meter: MemoryMeter
@@ -47,11 +55,11 @@ export class MemoryStorage implements Storage {
     return this.#meter.max
   }
 
-  open(path: string, options: { create?: boolean } = {}): StorageFile {
+  open(path: string, options: OpenOptions = {}): StorageFile {
     let node = this.#find(path)
     if (node === undefined) {
       if (!options.create) throw new StorageError('NOT_FOUND', `no such file: ${path}`)
-      node = new MemoryFile(this.#meter)
+      node = new MemoryFile(this.#meter, options)
       this.#put(path, node)
     }
     if (!(node instanceof MemoryFile)) throw new StorageError('IO', `is a directory: ${path}`)
@@ -118,7 +126,7 @@ export class MemoryStorage implements Storage {
 
   usage(): StorageUsage {
     const totalBytes = Math.min(this.#meter.max, Number.MAX_SAFE_INTEGER)
-    return { path: '/memory', totalBytes, usableBytes: totalBytes - this.#meter.used }
+    return { path: '/memory', totalBytes, usableBytes: Math.max(0, totalBytes - this.#meter.used) }
   }
 
   close(): Later<StorageFailure | undefined> {

@@ -6,8 +6,10 @@ import type { Later } from '../util/later.ts'
  * ten times that); what can take long is a `Later`. Paths are relative to the root of the storage, with `/` between names.
  */
 export interface Storage {
-  /** Opens a file for reading and writing; `create` makes it (and its directories) when it is not there. */
-  open(path: string, options?: { create?: boolean }): StorageFile
+  /** True when it is gone with the process, so that nothing is kept for afterwards. */
+  readonly isVolatile: boolean
+  /** Opens a file for reading and writing. */
+  open(path: string, options?: OpenOptions): StorageFile
   exists(path: string): boolean
   /** The names in a directory, sorted; empty when there is no such directory. */
   list(directory: string): string[]
@@ -21,6 +23,13 @@ export interface Storage {
   /** Where it is and how much room there is. */
   usage(): StorageUsage
   close(): Later<StorageFailure | undefined>
+}
+
+export interface OpenOptions {
+  /** Makes the file, and its directories, when it is not there. */
+  readonly create?: boolean
+  /** A file that is made is counted, but a limit on what may be kept does not end its growth: the broker needs it to go on. */
+  readonly exempt?: boolean
 }
 
 export interface StorageUsage {

@@ -25,12 +25,18 @@ export interface TestBroker {
 }
 
 export function startTestBroker(
-  options: { configs?: Record<string, string>; topics?: TopicDeclaration[]; limits?: object; env?: VirtualEnv } = {},
+  options: {
+    configs?: Record<string, string>
+    topics?: TopicDeclaration[]
+    limits?: object
+    env?: VirtualEnv
+    maxBytes?: number
+  } = {},
 ): TestBroker {
   const env = options.env ?? new VirtualEnv()
   const cluster = new Cluster({
     env,
-    brokers: [{ id: 1, storage: new MemoryStorage({ turns: env.turns }), platform }],
+    brokers: [{ id: 1, storage: new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes }), platform }],
     configs: { 'group.initial.rebalance.delay.ms': '0', 'offsets.topic.num.partitions': '5', ...options.configs },
     limits: { requestLogSize: 1000, ...options.limits },
     onFatal: error => {

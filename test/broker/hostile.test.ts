@@ -1,6 +1,7 @@
 // What clients do that mean harm, or do not think: the broker answers, stays up and serves the others.
 
 import { describe, expect, it } from 'vitest'
+import { fetch } from '../../src/protocol/apis/fetch.ts'
 import {
   createTopics,
   deleteTopics,
@@ -10,7 +11,9 @@ import {
   listOffsets,
   offsetCommit,
 } from '../../src/protocol/apis/index.ts'
+import { produce } from '../../src/protocol/apis/produce.ts'
 import { ERROR_CODES } from '../../src/protocol/errors.ts'
+import { buildBatch } from '../../src/records/batch-builder.ts'
 import { startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
 
 const JOIN = {
@@ -109,5 +112,69 @@ describe('a request with sixty thousand entries', () => {
     expect(create(['a_b'])[0].errorMessage).toBe("Topic 'a_b' collides with existing topic: a.b")
     connection.call(deleteTopics, 5, { topicNames: ['a.b'], timeoutMs: 1000 })
     expect(create(['a_b'])[0].errorCode).toBe(0)
+  })
+})
+
+describe('when all room in memory is used up', () => {
+  const HOUR = 3_600_000
+
+  function append(connection: TestConnection, topic: string, bytes: number) {
+    const records = buildBatch({ records: [{ key: null, value: new Uint8Array(bytes) }] })
+    const topicData = [{ name: topic, partitionData: [{ index: 0, records }] }]
+    return connection.call(produce, 9, { acks: -1, timeoutMs: 1000, topicData }).responses[0].partitionResponses[0]
+  }
+
+  /** A broker whose every byte is taken by the topic `t`. */
+  function fullBroker(configs: Record<string, string> = {}) {
+    const broker = startTestBroker({ topics: [{ name: 't', configs }, { name: 'u' }], maxBytes: 300_000 })
+    const connection = broker.connect()
+    askForCoordinator(connection)
+    for (const bytes of [50_000, 5000, 500, 50, 1]) while (append(connection, 't', bytes).errorCode === 0);
+    return { broker, connection }
+  }
+
+  it('producers are told so, for good', () => {
+    const { connection } = fullBroker()
+    const refused = append(connection, 'u', 1)
+    expect(refused.errorCode).toBe(ERROR_CODES.POLICY_VIOLATION)
+    expect(refused.errorMessage).toMatch(/no space: \d+ of 300000 bytes are used/)
+  })
+
+  it('consumers join, commit and read, and topics are made', () => {
+    const { broker, connection } = fullBroker()
+    const joined = broker.connect().send(joinGroup, 3, JOIN)
+    broker.env.advance(1)
+    expect(joined()?.errorCode).toBe(0)
+    for (let group = 0; group < 500; group++) expect(commit(connection, `group-${group}`)).toBe(0)
+    const topics = [{ name: 'new', numPartitions: 1000, replicationFactor: 1, assignments: [], configs: [] }]
+    expect(connection.call(createTopics, 7, { topics, timeoutMs: 1000 }).topics[0].errorCode).toBe(0)
+    const read = (topic: string) =>
+      connection.call(fetch, 11, {
+        replicaId: -1,
+        maxWaitMs: 0,
+        minBytes: 1,
+        maxBytes: 1_000_000,
+        topics: [{ topic, partitions: [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1000 }] }],
+      }).responses[0].partitions[0]
+    expect(read('t').errorCode).toBe(0)
+    expect(read('t').records?.length).toBeGreaterThan(0)
+    expect(read('new').errorCode).toBe(0)
+  })
+
+  it('deleting a topic makes room at once', () => {
+    const { connection } = fullBroker()
+    connection.call(deleteTopics, 5, { topicNames: ['t'], timeoutMs: 1000 })
+    expect(append(connection, 'u', 100_000).errorCode).toBe(0)
+  })
+
+  it('so does retention, whatever file.delete.delay.ms says', () => {
+    const configs = {
+      'retention.ms': String(HOUR),
+      'internal.segment.bytes': '100000',
+      'file.delete.delay.ms': '600000',
+    }
+    const { broker } = fullBroker(configs)
+    broker.env.advance(HOUR + 300_000)
+    expect(append(broker.connect(), 'u', 100_000).errorCode).toBe(0)
   })
 })

@@ -9,7 +9,7 @@ const GENERAL = [
   'One process: the controller has no quorum, and its log one copy.',
   '`__consumer_offsets` is made with as many replicas as there are brokers when `offsets.topic.replication.factor` asks for more. Kafka would refuse to make it.',
   '`startBroker` sets `group.initial.rebalance.delay.ms` to 0; `ottla start` keeps Kafka’s 3000.',
-  'In memory mode records beyond the memory limit are refused, and the message says so.',
+  'In memory mode records beyond the memory limit are refused, and the message says so. Committed offsets and metadata still find room, and `file.delete.delay.ms` is 0.',
   'A length of 14 to 48 bytes in the header of a batch is CORRUPT_MESSAGE; Kafka runs off its buffer for some of them.',
   'Where Kafka answers UNKNOWN_SERVER_ERROR by an accident of its own, the code here may be another one.',
   'Member ids, producer ids, session ids and topic ids are random or counted as in Kafka, and never the same numbers.',

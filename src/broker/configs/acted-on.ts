@@ -10,7 +10,7 @@ const TOPIC_DOCS: Readonly<Record<string, string>> = {
   'cleanup.policy':
     'What happens to old records: `delete` drops them by retention; `compact` asks for keys (cleaning itself is not there yet).',
   'compression.type': 'The codec that batches are stored with; `producer` keeps what was sent.',
-  'file.delete.delay.ms': 'How long the file of a deleted segment stays.',
+  'file.delete.delay.ms': 'How long the file of a deleted segment stays; in memory mode it goes at once.',
   'index.interval.bytes': 'One entry in the offset index per so many bytes.',
   'internal.segment.bytes': 'The size of a segment, below the bound of segment.bytes; for tests.',
   'max.decompressed.message.bytes': 'How large the records of one batch may be when decompressed.',
