@@ -138,13 +138,12 @@ function readPartition(
     data.abortedTransactions = null
     return { target, topic, data, bytes: 0, partition }
   }
-  const read = log.read(target.fetchOffset, {
-    maxBytes,
-    minOneBatch,
-    isolation: readCommitted ? 'last_stable' : 'high_watermark',
-  })
+  const isolation = readCommitted ? 'last_stable' : 'high_watermark'
+  const read = log.read(target.fetchOffset, { maxBytes, minOneBatch, isolation })
   data.records = read.parts
-  if (readCommitted) data.abortedTransactions = read.abortedTransactions
+  // Of a first batch that does not fit Kafka tells nothing at all.
+  const cut = read.sizeInBytes === 0 && maxBytes > 0 && log.availableBytes(target.fetchOffset, isolation, 1) > 0
+  if (readCommitted) data.abortedTransactions = cut ? null : read.abortedTransactions
   return { target, topic, data, bytes: read.sizeInBytes, partition }
 }
 

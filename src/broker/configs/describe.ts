@@ -28,13 +28,12 @@ const GROUP_SOURCE = 8
 const UNKNOWN_TYPE = 0
 
 export function describeTopicConfigs(config: TopicConfig, options: DescribeOptions): DescribedConfig[] {
-  return shown(TOPIC_DEFINITIONS).map(definition => {
+  return [...TOPIC_DEFINITIONS.values()].flatMap(definition => {
     const synonyms = config.synonyms(definition.name)
-    return describe(definition, config.text(definition.name), synonyms, {
-      readOnly: false,
-      ...options,
-      doc: topicConfigDoc(definition.name),
-    })
+    // What is internal is told once somebody has set it.
+    if (definition.internal && synonyms.length === 0) return []
+    const doc = topicConfigDoc(definition.name)
+    return [describe(definition, config.text(definition.name), synonyms, { readOnly: false, ...options, doc })]
   })
 }
 
