@@ -19,6 +19,9 @@ import {
 } from './handler.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
 
+/** A receive buffer up to this size is kept for the requests to come. */
+const KEPT_BYTES = 2 * 1024 * 1024
+
 /**
  * One connection: bytes in, responses out. Requests are worked on one at a time and answered in order, also across one that
  * waits, as clients rely on (`SocketServer` mutes a channel the same way). What is unreadable ends the connection and
@@ -39,9 +42,11 @@ export class Connection implements BrokerConnection {
   #ended = false
   #paused = false
   #unsent = 0
-  #held = 0
+  /** What the buffer for received bytes takes, as it was counted last. */
+  #room = 0
   #lastActive: number
-  #idleTimer: Timer
+  /** None where connections may idle for ever. */
+  #idleTimer: Timer | undefined
 
   constructor(id: number, broker: Broker, sink: ConnectionSink, peer: ConnectionPeer) {
     this.id = id
@@ -88,7 +93,9 @@ export class Connection implements BrokerConnection {
       this.#request(frame)
     }
     this.#working = false
-    this.#frames.release()
+    // While many connections are busy nobody keeps a buffer for the next request.
+    const { limits, traffic } = this.#broker
+    this.#frames.release(traffic.received < limits.receivedBytesTotal / 2 ? KEPT_BYTES : 0)
   }
 
   #congested(): boolean {
@@ -108,6 +115,7 @@ export class Connection implements BrokerConnection {
 
   #request(frame: Uint8Array): void {
     const reader = new ByteReader(frame)
+    reader.elementsLeft = this.#broker.limits.requestElements
     let handler: Handler | undefined
     let header: RequestHeader
     let request: unknown
@@ -218,13 +226,14 @@ export class Connection implements BrokerConnection {
   /** Counts what is read ahead, pauses the socket when it is too much, and ends who would pass the bound of all. */
   #account(): void {
     const { limits, traffic } = this.#broker
-    const held = this.#ended ? 0 : this.#frames.held
-    traffic.received += held - this.#held
-    this.#held = held
+    const room = this.#ended ? 0 : this.#frames.room
+    traffic.received += room - this.#room
+    this.#room = room
     if (this.#ended) return
     if (traffic.received > limits.receivedBytesTotal)
       return this.#fail('more unread bytes than all connections may hold')
-    const full = (this.#waiting || this.#throttle !== undefined || this.#congested()) && held > limits.readAheadBytes
+    const full =
+      (this.#waiting || this.#throttle !== undefined || this.#congested()) && this.#frames.held > limits.readAheadBytes
     if (full === this.#paused) return
     this.#paused = full
     if (full) this.#sink.pause()
@@ -247,9 +256,10 @@ export class Connection implements BrokerConnection {
     this.close()
   }
 
-  #armIdleTimer(): Timer {
+  #armIdleTimer(): Timer | undefined {
     const { env } = this.#broker
     const maxIdleMs = this.#broker.config.number('connections.max.idle.ms')
+    if (maxIdleMs < 0) return undefined
     const rest = Math.max(1, this.#lastActive + maxIdleMs - env.now())
     const check = () => {
       if (this.#ended) return
@@ -268,12 +278,12 @@ export class Connection implements BrokerConnection {
   #end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#idleTimer.cancel()
+    this.#idleTimer?.cancel()
     this.#throttle?.cancel()
     const { traffic } = this.#broker
-    traffic.received -= this.#held
+    traffic.received -= this.#room
     traffic.unsent -= this.#unsent
-    this.#held = 0
+    this.#room = 0
     this.#unsent = 0
     this.#broker.disconnected(this)
   }

@@ -4,9 +4,7 @@
  * length that was announced allocates nothing until its bytes arrive.
  */
 
-const SMALL = 64 * 1024
-/** A buffer larger than this is let go of once it is empty. */
-const KEPT = 2 * 1024 * 1024
+const SMALL = 4 * 1024
 
 export class FrameBuffer {
   #buffer: Uint8Array = new Uint8Array(0)
@@ -55,12 +53,17 @@ export class FrameBuffer {
     return bytes.subarray(4, size)
   }
 
-  /** Lets go of a large buffer that is empty. Not while a frame that was taken is still looked at. */
-  release(): void {
+  /** What the buffer takes, whether it is full or not. */
+  get room(): number {
+    return this.#buffer.length
+  }
+
+  /** Lets go of a buffer that is empty and larger than `kept`. Not while a frame that was taken is still looked at. */
+  release(kept: number): void {
     if (this.#start !== this.#end) return
     this.#start = 0
     this.#end = 0
-    if (this.#buffer.length > KEPT) this.#buffer = new Uint8Array(0)
+    if (this.#buffer.length > kept) this.#buffer = new Uint8Array(0)
   }
 
   #bytes(): Uint8Array {

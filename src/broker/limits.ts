@@ -3,9 +3,11 @@
  * (`socket.request.max.bytes`), connections (`max.connections`) and groups (`group.max.size`); these are the rest.
  */
 export interface Limits {
+  /** Elements of all lists in one request. With more it cannot be read, and the connection is closed. */
+  readonly requestElements: number
   /** Bytes of further requests read ahead per connection while one is being worked on. Beyond it the socket is paused. */
   readonly readAheadBytes: number
-  /** Received and not yet handled bytes over all connections. The connection that would pass it is closed. */
+  /** Room for received and not yet handled bytes over all connections. The connection that would pass it is closed. */
   readonly receivedBytesTotal: number
   /** Bytes of responses per connection that the far side has not taken. Beyond it no further request is worked on. */
   readonly unsentBytes: number
@@ -20,6 +22,7 @@ export interface Limits {
 const MEBIBYTE = 1024 * 1024
 
 export const DEFAULT_LIMITS: Limits = {
+  requestElements: 1_000_000,
   readAheadBytes: MEBIBYTE,
   receivedBytesTotal: 512 * MEBIBYTE,
   unsentBytes: 64 * MEBIBYTE,

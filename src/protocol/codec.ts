@@ -134,6 +134,8 @@ function readArray(spec: FieldSpec, version: number, flexible: boolean, reader: 
   const length = flexible ? reader.uvarint() - 1 : reader.int32()
   if (length < 0) return nullValue(spec, version)
   if (length > reader.remaining) throw new ByteError(`array of ${length}, ${reader.remaining} bytes left`)
+  reader.elementsLeft -= length
+  if (reader.elementsLeft < 0) throw new ByteError(`array of ${length}, more elements than one message may have`)
   const element = (spec.element as Field<unknown>).spec
   const values: unknown[] = []
   for (let index = 0; index < length; index++) values.push(readField(element, version, flexible, reader))

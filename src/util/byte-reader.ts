@@ -15,6 +15,8 @@ export class ByteReader {
   readonly bytes: Uint8Array
   position: number
   readonly end: number
+  /** How many elements of lists may still be read: a list of the smallest takes much more room than its bytes. */
+  elementsLeft = Number.POSITIVE_INFINITY
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
     this.bytes = bytes

@@ -1,5 +1,6 @@
 // What clients do that mean harm, or do not think: the broker answers, stays up and serves the others.
 
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../src/protocol/apis/fetch.ts'
 import {
@@ -13,8 +14,11 @@ import {
 } from '../../src/protocol/apis/index.ts'
 import { produce } from '../../src/protocol/apis/produce.ts'
 import { ERROR_CODES } from '../../src/protocol/errors.ts'
+import { encodeRequest } from '../../src/protocol/frame.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
-import { startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
+import { refreshCrc, setAttributes } from '../../src/records/batch-header.ts'
+import { concat } from '../../src/util/byte-writer.ts'
+import { platform, startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
 
 const JOIN = {
   groupId: 'g',
@@ -176,5 +180,77 @@ describe('when all room in memory is used up', () => {
     const { broker } = fullBroker(configs)
     broker.env.advance(HOUR + 300_000)
     expect(append(broker.connect(), 'u', 100_000).errorCode).toBe(0)
+  })
+})
+
+describe('small requests that would become large', () => {
+  it('with more elements than a request may have end the connection', () => {
+    const broker = startTestBroker({ limits: { requestElements: 1000 } })
+    const ask = (names: number) => {
+      const connection = broker.connect()
+      const coordinatorKeys = Array.from({ length: names }, () => '')
+      connection.send(findCoordinator, 4, { keyType: 1, coordinatorKeys })
+      return connection.closed
+    }
+    expect(ask(1000)).toBe(false)
+    expect(ask(1001)).toBe(true)
+  })
+
+  it('that decompress to more than may be are refused, whatever the topic allows', () => {
+    const connection = startTestBroker({ topics: [{ name: 't' }] }).connect()
+    const member = gzipSync(new Uint8Array(8 * 1024 * 1024))
+    const bomb = concat([
+      buildBatch({ records: [{ key: null, value: null }] }).subarray(0, 61),
+      ...Array.from({ length: 17 }, () => member),
+    ])
+    new DataView(bomb.buffer).setInt32(8, bomb.length - 12)
+    setAttributes(bomb, 0, 1)
+    refreshCrc(bomb, 0, platform.crc32c)
+    expect(bomb.length).toBeLessThan(200_000)
+    const topicData = [{ name: 't', partitionData: [{ index: 0, records: bomb }] }]
+    const [topic] = connection.call(produce, 9, { acks: 1, timeoutMs: 1000, topicData }).responses
+    expect(topic.partitionResponses[0]).toMatchObject({
+      errorCode: ERROR_CODES.UNKNOWN_SERVER_ERROR,
+      errorMessage: 'more than 134217728 bytes would come out',
+    })
+  })
+})
+
+describe('many connections', () => {
+  it('that send large requests in pieces hold no more room than all may, and go on', () => {
+    const limits = { receivedBytesTotal: 10_000_000 }
+    const { cluster, connect } = startTestBroker({ limits })
+    const [{ traffic }] = cluster.brokers
+    const request = concat(
+      encodeRequest(
+        findCoordinator,
+        { apiKey: findCoordinator.key, apiVersion: 4, correlationId: 0, clientId: 'test' },
+        { keyType: 1, coordinatorKeys: Array.from({ length: 30 }, () => 'x'.repeat(32_000)) },
+      ),
+    )
+    expect(request.length).toBeGreaterThan(900_000)
+    const connections = Array.from({ length: 20 }, () => connect())
+    for (const connection of connections) {
+      connection.raw(request.slice(0, 500_000))
+      connection.raw(request.slice(500_000))
+      expect(connection.unread).toBeGreaterThan(0)
+    }
+    expect(connections.filter(({ closed }) => closed)).toEqual([])
+    expect(traffic.received).toBeLessThan(limits.receivedBytesTotal)
+    for (const connection of connections) connection.disconnect()
+    expect(traffic).toEqual({ received: 0, unsent: 0 })
+  })
+
+  it('that sent half a frame and wait take little', () => {
+    const { cluster, connect } = startTestBroker()
+    for (let count = 0; count < 1000; count++) connect().raw(new Uint8Array([0x05, 0xf5, 0xe1, 0x00, 0, 3]))
+    expect(cluster.broker(1).traffic.received).toBeLessThan(5_000_000)
+  })
+
+  it('may idle for ever where the config says so', () => {
+    const { env, connect } = startTestBroker({ configs: { 'connections.max.idle.ms': '-1' } })
+    const connection = connect()
+    env.advance(86_400_000)
+    expect(connection.closed).toBe(false)
   })
 })

@@ -10,8 +10,10 @@ const GENERAL = [
   '`__consumer_offsets` is made with as many replicas as there are brokers when `offsets.topic.replication.factor` asks for more. Kafka would refuse to make it.',
   '`startBroker` sets `group.initial.rebalance.delay.ms` to 0; `ottla start` keeps Kafka’s 3000.',
   'In memory mode records beyond the memory limit are refused, and the message says so. Committed offsets and metadata still find room, and `file.delete.delay.ms` is 0.',
+  'A batch whose records take more than 128 MiB when decompressed is refused, whatever `max.decompressed.message.bytes` allows.',
   'A length of 14 to 48 bytes in the header of a batch is CORRUPT_MESSAGE; Kafka runs off its buffer for some of them.',
   'Where Kafka answers UNKNOWN_SERVER_ERROR by an accident of its own, the code here may be another one.',
+  'A request with more than a million elements in its lists closes the connection.',
   'Member ids, producer ids, session ids and topic ids are random or counted as in Kafka, and never the same numbers.',
 ]
 

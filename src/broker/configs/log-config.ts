@@ -1,4 +1,5 @@
 import type { LogConfig } from '../../log/log-config.ts'
+import { DEFAULT_DECOMPRESSED_LIMIT } from '../../records/batch-reader.ts'
 import type { BrokerConfig } from './broker-config.ts'
 import type { TopicConfig } from './topic-config.ts'
 
@@ -23,6 +24,7 @@ export function logConfigOf(topic: TopicConfig, broker: BrokerConfig): LogConfig
     fileDeleteDelayMs: topic.number('file.delete.delay.ms'),
     producerIdExpirationMs: broker.number('producer.id.expiration.ms'),
     validateRecords: true,
-    maxDecompressedBytes: topic.number('max.decompressed.message.bytes'),
+    // Kafka looks at records as they come out of the codec; here they all come out first, so there is a bound of our own.
+    maxDecompressedBytes: Math.min(topic.number('max.decompressed.message.bytes'), DEFAULT_DECOMPRESSED_LIMIT),
   }
 }
