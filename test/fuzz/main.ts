@@ -90,7 +90,8 @@ class Run {
     }
     const known = KNOWN.find(({ is }) => is(difference, steps))
     if (known !== undefined) {
-      this.#known.set(known.why, (this.#known.get(known.why) ?? 0) + 1)
+      const why = `${difference.signature.split(' ')[0]}: ${known.why}`
+      this.#known.set(why, (this.#known.get(why) ?? 0) + 1)
       return
     }
     const times = this.found.get(difference.signature) ?? 0
@@ -109,7 +110,9 @@ class Run {
     const whole = (await again(upTo)) === undefined ? steps : upTo
     if (whole === steps && (await again(steps)) === undefined) {
       this.#unsteady++
-      console.log(`seed ${seed}: not seen a second time: ${signature}`)
+      console.log(
+        `seed ${seed}: not seen a second time: ${signature}\n${printScenario(`fuzz ${seed}`, upTo, difference)}`,
+      )
       return
     }
     this.found.set(signature, 1)

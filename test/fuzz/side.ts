@@ -30,8 +30,14 @@ export interface Answer {
   json: JsonObject | undefined
 }
 
-/** What stands for a variable that nothing gave a value to. */
-const FALLBACKS: Record<string, Json> = { m: 'nobody', tid: 'abcdefghijklmnopqrstuA', pid: 4242, gen: 1, session: 77 }
+/** What stands for a variable that nothing gave a value to; numbers that no broker gives away within a day. */
+const FALLBACKS: Record<string, Json> = {
+  m: 'nobody',
+  tid: 'abcdefghijklmnopqrstuA',
+  pid: 9_000_001,
+  gen: 1,
+  session: 77,
+}
 
 export class Side {
   readonly title: string

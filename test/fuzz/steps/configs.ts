@@ -120,7 +120,7 @@ export function alterSomeConfigs(world: World): void {
     value: world.mostly<string | null>(world.pick(...values[name]), null),
   }))
   if (world.chance(0.05) && configs.length > 0) configs.push({ ...configs[0] })
-  const resources = [{ ...target, configs }, ...(world.chance(0.05) ? [{ ...target, configs }] : [])]
+  const resources = [{ ...target, configs }, ...(world.chance(0.005) ? [{ ...target, configs }] : [])]
   const validateOnly = target.resourceType === BROKER || world.chance(0.2)
   world.send(alterConfigs, world.version(alterConfigs), { resources: resources as Json, validateOnly })
 }

@@ -11,7 +11,7 @@ export function commit(world: World): void {
   const version = world.version(offsetCommit)
   const member = group.members.length > 0 && world.chance(0.8) ? world.pick(...group.members) : undefined
   const body: JsonObject = {
-    groupId: world.chance(0.97) ? group.name : '',
+    groupId: group.name,
     generationIdOrMemberEpoch:
       member === undefined ? world.mostly(-1, 0, 1) : world.mostly<Json>(member.generation, -1, 0, 99),
     memberId: member === undefined ? world.mostly('', 'stranger') : world.mostly(member.id, '', 'stranger'),

@@ -56,7 +56,7 @@ function wrong(world: World, batch: JsonObject, count: number): Json {
     () => ({ batches: [batch, { records: ['second'] }] }),
     () => ({
       ...batch,
-      producerId: world.pick(-2, 77),
+      producerId: world.pick(-2, 9_000_000),
       producerEpoch: world.pick(-1, 0),
       baseSequence: world.pick(-1, 0),
     }),
