@@ -92,6 +92,12 @@ describe('sequences', () => {
     expect(send({ sequence: 2, pid: 2 })).toBe('NONE')
   })
 
+  it('goes on nowhere else behind 2147483647', () => {
+    send({ sequence: MAX })
+    for (const sequence of [1, 5, MAX]) expect(send({ sequence })).toBe('OUT_OF_ORDER_SEQUENCE_NUMBER')
+    expect(send({ sequence: 0 })).toBe('NONE')
+  })
+
   it('keeps producers apart', () => {
     send({ sequence: 0, pid: 1 })
     expect(send({ sequence: 0, pid: 2 })).toBe('NONE')
@@ -211,6 +217,15 @@ describe('transactions', () => {
     expect(mark('COMMIT', { epoch: 2, coordinatorEpoch: 5 })).toBeUndefined()
   })
 
+  it('takes every marker that a leader has taken', () => {
+    send({ sequence: 0, epoch: 2, transactional: true })
+    const marker: EndTransactionMarker = { type: 'COMMIT', coordinatorEpoch: 0 }
+    const older = header({ epoch: 1, transactional: true, control: true })
+    expect(errorOf(() => states.checkMarker(older, marker, { origin: 'replication', transactionVersion: 0 }))).toBe(
+      'NONE',
+    )
+  })
+
   it('demands a raised epoch of markers of version 2, unless they are sent again', () => {
     send({ sequence: 0, epoch: 2, transactional: true })
     expect(mark('COMMIT', { epoch: 2 }, 2)).toBe('INVALID_PRODUCER_EPOCH')
@@ -230,6 +245,35 @@ describe('memory', () => {
     expect(states.expire(1500, 500)).toBe(1)
     expect([...states.all()].map(entry => entry.producerId)).toEqual([2, 3])
     expect(send({ sequence: 40, pid: 1 })).toBe('NONE')
+  })
+
+  it('forgets none whose transaction opened with the first record of the log', () => {
+    send({ sequence: 0, transactional: true, timestamp: 1000 })
+    expect(states.expire(5000, 500)).toBe(0)
+    expect(states.size).toBe(1)
+  })
+
+  it('hands on open transactions in the order in which they began, from offset 0 on', () => {
+    send({ sequence: 0, pid: 2, transactional: true })
+    send({ sequence: 0, pid: 1 })
+    send({ sequence: 0, pid: 3, transactional: true })
+    send({ sequence: 1, pid: 1, transactional: true })
+    const before = states.before(nextOffset)
+    expect(before.map(entry => [entry.producerId, entry.currentTransactionFirstOffset])).toEqual([
+      [2, 0],
+      [3, 2],
+      [1, 3],
+    ])
+    const other = new ProducerStates()
+    for (const entry of before) other.restore(entry)
+    expect(other.transactions.firstUnstableOffset).toBe(0)
+    expect(states.before(2).map(entry => entry.producerId)).toEqual([1, 2])
+  })
+
+  it('hands on the epoch of a producer of which only a marker is known', () => {
+    mark('COMMIT', { epoch: 4 })
+    expect(states.before(nextOffset)).toMatchObject([{ producerEpoch: 4, batches: [] }])
+    expect(states.before(nextOffset - 1)).toEqual([])
   })
 
   it('keeps apart what a log that starts at an offset no longer shows', () => {
