@@ -17,3 +17,17 @@ export function javaAbs(value: number): number {
 export function coordinatorPartition(id: string, numPartitions: number): number {
   return javaAbs(javaStringHash(id)) % numPartitions
 }
+
+/**
+ * The order in which a `java.util.HashMap` lists these keys. Where Kafka takes "the first that is best" from one, that is what
+ * decides. Keys that share a bucket stay in the order given.
+ */
+export function javaMapOrder(keys: readonly string[]): string[] {
+  let buckets = 16
+  while (keys.length > buckets * 0.75) buckets *= 2
+  const bucketOf = (key: string) => {
+    const hash = javaStringHash(key)
+    return (hash ^ (hash >>> 16)) & (buckets - 1)
+  }
+  return [...keys].sort((a, b) => bucketOf(a) - bucketOf(b))
+}

@@ -14,6 +14,7 @@ const GENERAL = [
   'A length of 14 to 48 bytes in the header of a batch is CORRUPT_MESSAGE; Kafka runs off its buffer for some of them.',
   'Where Kafka answers UNKNOWN_SERVER_ERROR by an accident of its own, the code here may be another one.',
   'A request with more than a million elements in its lists closes the connection.',
+  'Batches that the broker compresses itself (`compression.type` of a topic) may differ from Kafka’s by a few bytes in size.',
   'Member ids, producer ids, session ids and topic ids are random or counted as in Kafka, and never the same numbers.',
 ]
 

@@ -1,3 +1,4 @@
+import { javaMapOrder } from '../../../core/java-hash.ts'
 import { CONSUMER_PROTOCOL_TYPE } from '../../../protocol/embedded/consumer-protocol.ts'
 import type { ErrorName } from '../../../protocol/errors.ts'
 import { assert } from '../../../util/assert.ts'
@@ -163,7 +164,10 @@ export class ClassicGroup {
     )
   }
 
-  /** The protocol with most votes: each member votes for the first of its own that all know. */
+  /**
+   * The protocol with most votes: each member votes for the first of its own that all know. Of several with the same votes it
+   * is the first in the order of Java's hash map, where Kafka counts them.
+   */
   selectProtocol(): string {
     const members = [...this.members.values()]
     assert(members.length > 0, `group ${this.groupId} has nobody to vote`)
@@ -174,7 +178,8 @@ export class ClassicGroup {
       const name = member.vote(candidates)
       votes.set(name, (votes.get(name) ?? 0) + 1)
     }
-    return [...votes].reduce((best, next) => (next[1] > best[1] ? next : best))[0]
+    const count = (name: string) => votes.get(name) as number
+    return javaMapOrder([...votes.keys()]).reduce((best, next) => (count(next) > count(best) ? next : best))
   }
 
   /** The next generation begins: with the protocol that was voted for, or, with no members, as an empty group. */
