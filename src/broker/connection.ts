@@ -21,6 +21,8 @@ import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts
 
 /** A receive buffer up to this size is kept for the requests to come. */
 const KEPT_BYTES = 2 * 1024 * 1024
+/** Requests that lie there are worked on for so long before others have their turn; most clients have a handful under way. */
+const TURN_MS = 10
 
 /**
  * One connection: bytes in, responses out. Requests are worked on one at a time and answered in order, also across one that
@@ -35,7 +37,7 @@ export class Connection implements BrokerConnection {
   readonly #frames = new FrameBuffer()
   #working = false
   #waiting = false
-  /** Runs while the client has used more than its quota: nothing more is worked on until it ends. */
+  /** Runs while the client has used more than its quota, or its turn: nothing more is worked on until it ends. */
   #throttle: Timer | undefined
   /** True when nothing is worked on after the request that waits. */
   #last = false
@@ -87,7 +89,13 @@ export class Connection implements BrokerConnection {
   #work(): void {
     if (this.#working) return
     this.#working = true
+    const { env } = this.#broker
+    const began = env.now()
     while (!this.#waiting && this.#throttle === undefined && !this.#ended && !this.#congested()) {
+      if (env.now() - began >= TURN_MS) {
+        this.#rest(0)
+        break
+      }
       const frame = this.#nextFrame()
       if (frame === undefined) break
       this.#request(frame)
@@ -188,13 +196,17 @@ export class Connection implements BrokerConnection {
   /** Tells the client to pause, and does not wait for it to do so: its next request is worked on when the time is over. */
   #mute(throttleTimeMs: number, response: Answer<unknown>): void {
     if (typeof response === 'object') Object.assign(response as object, { throttleTimeMs })
-    const unmute = () => {
+    this.#rest(throttleTimeMs)
+  }
+
+  #rest(delayMs: number): void {
+    const goOn = () => {
       this.#throttle = undefined
       this.#lastActive = this.#broker.env.now()
       this.#work()
       this.#account()
     }
-    this.#throttle = this.#broker.env.timer(throttleTimeMs, unmute, 'client')
+    this.#throttle = this.#broker.env.timer(delayMs, goOn, 'client')
   }
 
   #respond(api: Api, header: RequestHeader, response: Answer<unknown>): void {

@@ -18,6 +18,7 @@ import { encodeRequest } from '../../src/protocol/frame.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
 import { refreshCrc, setAttributes } from '../../src/records/batch-header.ts'
 import { concat } from '../../src/util/byte-writer.ts'
+import { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { platform, startTestBroker, type TestBroker, type TestConnection } from './harness.ts'
 
 const JOIN = {
@@ -239,6 +240,32 @@ describe('many connections', () => {
     expect(traffic.received).toBeLessThan(limits.receivedBytesTotal)
     for (const connection of connections) connection.disconnect()
     expect(traffic).toEqual({ received: 0, unsent: 0 })
+  })
+
+  it('have their turn while one of them sends requests without end', () => {
+    /** Each look at the clock takes a tenth of a millisecond. */
+    class BusyEnv extends VirtualEnv {
+      looks = 0
+      override now(): number {
+        return super.now() + Math.floor(this.looks++ / 10)
+      }
+    }
+    const env = new BusyEnv()
+    const { cluster, connect } = startTestBroker({ env })
+    const [busy, other] = [connect(), connect()]
+    const header = { apiKey: findCoordinator.key, apiVersion: 4, correlationId: 0, clientId: 'test' }
+    const request = concat(encodeRequest(findCoordinator, header, { keyType: 1, coordinatorKeys: [] }))
+    busy.raw(concat(Array.from({ length: 1000 }, () => request)))
+    other.raw(request)
+    const perAnswer = other.unread
+    expect(perAnswer).toBeGreaterThan(0)
+    expect(busy.unread).toBeGreaterThan(0)
+    expect(busy.unread).toBeLessThan(100 * perAnswer)
+    for (let turn = 0; turn < 100; turn++) env.advance(0)
+    expect(busy.unread).toBe(1000 * perAnswer)
+    busy.disconnect()
+    other.disconnect()
+    expect(cluster.broker(1).traffic).toEqual({ received: 0, unsent: 0 })
   })
 
   it('that sent half a frame and wait take little', () => {
