@@ -1,5 +1,25 @@
 import { expect, it } from 'vitest'
-import { javaMapOrder } from './java-hash.ts'
+import { coordinatorPartition, javaAbs, javaMapOrder, javaStringHash } from './java-hash.ts'
+
+it.each([
+  ['', 0],
+  ['a', 97],
+  ['hello', 99162322],
+  ['Aa', 2112],
+  ['BB', 2112],
+  ['polygenelubricants', -2147483648],
+])('hashes %j as Java does', (text, hash) => {
+  expect(javaStringHash(text)).toBe(hash)
+})
+
+it('has no absolute value for the smallest int', () => {
+  expect([5, -5, 0, -2147483647, -2147483648].map(javaAbs)).toEqual([5, 5, 0, 2147483647, 0])
+})
+
+it('finds the partition of a group', () => {
+  expect(coordinatorPartition('hello', 50)).toBe(99162322 % 50)
+  expect(coordinatorPartition('polygenelubricants', 50)).toBe(0)
+})
 
 // Seen on Kafka's choice between protocols that have the same votes, and by hand: a one-letter string hashes to its code.
 it('lists keys as a java.util.HashMap does', () => {
