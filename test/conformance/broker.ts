@@ -1,5 +1,5 @@
 /**
- * The broker that the run is pointed at: Ottla, or Apache Kafka to check the steps themselves.
+ * The brokers that the run is pointed at: Ottla, or Apache Kafka to check the steps themselves.
  *
  * OTTLA_TARGET=host:port takes a broker that runs already (start it with group.min.session.timeout.ms=1000); it has no
  * request log. OTTLA_TARGET=kafka starts Apache Kafka 4.4 behind a proxy that records the requests. Else it is Ottla.
@@ -23,38 +23,65 @@ export interface Target {
   bootstrapServers: string
   /** The request log so far; absent when the broker keeps none. */
   requests?: () => Promise<RequestRecord[]>
+  /** Stops the broker and starts an empty one on the same port, with these topics; absent where that is not possible. */
+  restart?: (topics: string[]) => Promise<void>
   close(): Promise<void>
 }
 
-export async function startTarget(): Promise<Target> {
+/**
+ * Starts a broker with these configs besides the run's own.
+ *
+ * @throws Error when the broker is one that runs already, and configs are asked of it.
+ */
+export async function startTarget(configs: Record<string, string> = {}): Promise<Target> {
   const target = process.env.OTTLA_TARGET
-  if (target === 'kafka') return startKafka()
-  if (target) return { name: target, bootstrapServers: target, close: async () => {} }
-  return startOttla()
+  if (target === 'kafka') return startKafka(configs)
+  if (!target) return startOttla(configs)
+  if (Object.keys(configs).length > 0) throw new Error(`${target} runs already, and takes no configs`)
+  return { name: target, bootstrapServers: target, close: async () => {} }
 }
 
-async function startOttla(): Promise<Target> {
-  const broker = await startBroker({
-    configs: { 'group.min.session.timeout.ms': 1000 },
-    // All requests of the run, which are some thousands.
-    limits: { requestLogSize: 1_000_000 },
-  })
+/** Whether a step that needs configs of its own, or a restart, can be run. */
+export const STARTS_BROKERS = ['', 'kafka'].includes(process.env.OTTLA_TARGET ?? '')
+/** Apache Kafka keeps what it has over a restart, and takes its time; that step is about a broker in memory. */
+export const RESTARTS_BROKERS = !process.env.OTTLA_TARGET
+
+async function startOttla(configs: Record<string, string>): Promise<Target> {
+  const start = (port: number, topics: string[]) =>
+    startBroker({
+      port,
+      topics,
+      configs: { 'group.min.session.timeout.ms': 1000, ...configs },
+      // All requests of the run, which are some thousands.
+      limits: { requestLogSize: 1_000_000 },
+    })
+  let broker = await start(0, [])
+  const before: RequestRecord[] = []
   await warmUp(broker.bootstrapServers)
   return {
     name: 'Ottla',
     bootstrapServers: broker.bootstrapServers,
-    requests: () => broker.requests(),
+    requests: async () => [...before, ...(await broker.requests())],
+    async restart(topics) {
+      // Connection numbers start anew as well: those of the first life are made different from all of the second.
+      const requests = await broker.requests()
+      before.push(...requests.map(record => ({ ...record, connection: -record.connection })))
+      const { port } = broker
+      await broker.close()
+      broker = await start(port, topics)
+    },
     close: () => broker.close(),
   }
 }
 
-async function startKafka(): Promise<Target> {
-  const directory = scratchPath('kafka')
+async function startKafka(configs: Record<string, string>): Promise<Target> {
   const proxy = await startRecordingProxy()
   proxy.upstreamPort = await freePort()
+  const directory = scratchPath(`kafka-${proxy.port}`)
   const settings = [
     'group.min.session.timeout.ms=1000',
     `advertised.listeners=PLAINTEXT://127.0.0.1:${proxy.port}`,
+    ...Object.entries(configs).map(([name, value]) => `${name}=${value}`),
   ].flatMap(setting => ['-c', setting])
   const bootstrapServers = `127.0.0.1:${proxy.port}`
   const close = async () => {

@@ -60,12 +60,13 @@ export class Child {
 /**
  * Runs a program to its end and gives the lines of its standard output.
  *
- * @throws Error with what it printed, when it fails or is not done after `timeoutMs`.
+ * @throws Error with what it printed, when it fails or is not done after `timeoutMs`, or when a line matches `failure`, for
+ * programs that end well whatever happens.
  */
 export async function runProgram(
   command: string,
   args: string[],
-  options: { input?: string; timeoutMs?: number } = {},
+  options: { input?: string; timeoutMs?: number; failure?: RegExp } = {},
 ): Promise<string[]> {
   const child = new Child(command, args)
   if (options.input !== undefined) child.write(options.input)
@@ -77,6 +78,9 @@ export async function runProgram(
   if (status !== 0) {
     const reason = status === 'SIGKILL' ? `was not done after ${timeoutMs} ms` : `ended with ${status}`
     throw new Error(`${[command, ...args].join(' ')} ${reason}\n${child.transcript()}`)
+  }
+  if (options.failure && [...child.stdout, ...child.stderr].some(line => options.failure!.test(line))) {
+    throw new Error(child.transcript())
   }
   return child.stdout
 }

@@ -53,6 +53,21 @@ export interface JoinOptions {
   reset: ResetPolicy
 }
 
+/** A producer that stays: it sends what it is given, when it is given. */
+export interface OpenProducer {
+  /** Sends a record with the key `k-value`; whether it arrived, the step sees in what is stored. */
+  send(value: string): void
+  failure(): string | undefined
+  close(): Promise<void>
+}
+
+export interface ProduceOptions {
+  codec?: Codec
+  idempotent?: boolean
+  /** How long the client may look for the topic before it gives up, where its API lets one say so. */
+  giveUpAfterMs?: number
+}
+
 export interface TopicDescription {
   partitions: number
   leaders: number[]
@@ -64,16 +79,16 @@ export interface ConformanceClient {
   lacks: Partial<Record<StepName, string>>
   /** A remark below the table for a step that passes in an unusual way. */
   remarks?: Partial<Record<StepName, string>>
+  /** True for a client that ends with an error when its topic is deleted, rather than wait for it to come back. */
+  endsWithTopic?: boolean
+  /** True for a client that may join before it knows the topic's partitions, and again as soon as it does. */
+  joinsTwice?: boolean
   requests: ExpectedRequests
   /** Whether this machine has the client, and which. */
   probe(): Promise<{ version: string } | { missing: string }>
 
-  produce(
-    call: Call,
-    topic: string,
-    records: OutgoingRecord[],
-    how: { codec?: Codec; idempotent?: boolean },
-  ): Promise<void>
+  produce(call: Call, topic: string, records: OutgoingRecord[], how: ProduceOptions): Promise<void>
+  openProducer(call: Call, topic: string): OpenProducer
   /** Reads `count` records of one partition, from `offset` on. */
   readPartition(call: Call, topic: string, partition: number, offset: number, count: number): Promise<ConsumedRecord[]>
   /** Starts a member; returns at once. */
@@ -81,6 +96,8 @@ export interface ConformanceClient {
   /** Joins alone, takes `count` records, commits after the last of them and leaves. */
   consumeAndCommit(call: Call, group: string, topic: string, count: number): Promise<ConsumedRecord[]>
   committedOffset(call: Call, group: string, topic: string, partition: number): Promise<number>
+  /** Commits an offset for a group that the client is no member of. */
+  commitOffset(call: Call, group: string, topic: string, partition: number, offset: number): Promise<void>
   createTopic(call: Call, topic: string, partitions: number, configs: Record<string, string>): Promise<void>
   describeTopic(call: Call, topic: string): Promise<TopicDescription>
   deleteTopic(call: Call, topic: string): Promise<void>

@@ -1,8 +1,9 @@
 // What the driver programs of the JavaScript clients share: one operation per process.
 //
 // The operation comes as JSON in the only argument; what happens is printed as one JSON object per line: `assigned`,
-// `record`, and at the end `result` or `error`. A member runs until a line arrives on standard input, and then leaves.
-// Not TypeScript, because it runs as it is under the Node of the client.
+// `record`, and at the end `result` or `error`. A member runs until standard input ends, and then leaves; a producer sends
+// the lines of its standard input. Not TypeScript, because it runs as it is under the Node of the client.
+import { createInterface } from 'node:readline'
 
 /** Prints one event. */
 export function emit(event, fields = {}) {
@@ -27,5 +28,10 @@ export async function main(operations) {
 
 /** Resolves when the run asks this member to leave. */
 export function askedToLeave() {
-  return new Promise(resolve => process.stdin.once('data', resolve).once('end', resolve))
+  return new Promise(resolve => process.stdin.resume().once('end', resolve))
+}
+
+/** What a producer that stays has to send: the lines of standard input, until it ends. */
+export function linesToSend() {
+  return createInterface({ input: process.stdin })
 }

@@ -1,6 +1,6 @@
 /**
- * The verbs of `client.ts` for clients written in JavaScript: each is one run of the client's driver program, which
- * speaks JSON lines (see `driver-io.mjs`).
+ * The verbs of `client.ts` for clients that are libraries: each verb is one run of a small program written with the
+ * client, in its own language, which speaks JSON lines (`driver-io.mjs` says how).
  */
 import { Child, runProgram } from './child.ts'
 import {
@@ -8,12 +8,16 @@ import {
   type ConformanceClient,
   type ConsumedRecord,
   HEARTBEAT_INTERVAL_MS,
-  type JoinOptions,
   type Member,
+  type OpenProducer,
   SESSION_TIMEOUT_MS,
+  type TopicDescription,
 } from './client.ts'
 
-type Verbs = Omit<ConformanceClient, 'name' | 'lacks' | 'remarks' | 'requests' | 'probe'>
+type Verbs = Omit<
+  ConformanceClient,
+  'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'joinsTwice' | 'requests' | 'probe'
+>
 
 type DriverEvent =
   | { event: 'assigned'; partitions: number[] }
@@ -21,29 +25,36 @@ type DriverEvent =
   | { event: 'result'; value: unknown }
   | { event: 'error'; message: string }
 
-/** The verbs, as run by `node driver`. */
-export function jsonVerbs(node: string, driver: string): Verbs {
+/** The verbs, as run by `driver()`: a command and its first arguments, known once the client was probed. */
+export function jsonVerbs(driver: () => string[]): Verbs {
   const timing = { sessionTimeoutMs: SESSION_TIMEOUT_MS, heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS }
-  const ask = async (operation: string, options: object) => {
-    const lines = await runProgram(node, [driver, JSON.stringify({ operation, ...timing, ...options })])
+  const start = (operation: string, call: Call, options: object): [string, string[]] => {
+    const [command, ...args] = driver()
+    return [command, [...args, JSON.stringify({ operation, ...timing, ...call, ...options })]]
+  }
+  const ask = async (operation: string, call: Call, options: object) => {
+    const [command, args] = start(operation, call, options)
+    const lines = await runProgram(command, args, { timeoutMs: 25_000 })
     const last = JSON.parse(lines[lines.length - 1]) as DriverEvent
-    if (last.event !== 'result') throw new Error(`${driver} gave no result:\n${lines.join('\n')}`)
+    if (last.event !== 'result') throw new Error(`${command} gave no result:\n${lines.join('\n')}`)
     return last.value
   }
+  const tell = async (operation: string, call: Call, options: object) => void (await ask(operation, call, options))
   return {
-    produce: async (call, topic, records, how) => void (await ask('produce', { ...call, topic, records, ...how })),
+    produce: (call, topic, records, how) => tell('produce', call, { topic, records, ...how }),
+    openProducer: (call, topic) => new JsonProcess(call, start('sendLines', call, { topic })),
     readPartition: async (call, topic, partition, offset, count) =>
-      (await ask('readPartition', { ...call, topic, partition, offset, count })) as ConsumedRecord[],
-    join: (call, options) => new JsonMember(node, driver, call, { operation: 'join', ...timing, ...call, ...options }),
+      (await ask('readPartition', call, { topic, partition, offset, count })) as ConsumedRecord[],
+    join: (call, options) => new JsonProcess(call, start('join', call, options)),
     consumeAndCommit: async (call, group, topic, count) =>
-      (await ask('consumeAndCommit', { ...call, group, topic, count })) as ConsumedRecord[],
+      (await ask('consumeAndCommit', call, { group, topic, count })) as ConsumedRecord[],
     committedOffset: async (call, group, topic, partition) =>
-      Number(await ask('committedOffset', { ...call, group, topic, partition })),
-    createTopic: async (call, topic, partitions, configs) =>
-      void (await ask('createTopic', { ...call, topic, partitions, configs })),
-    describeTopic: async (call, topic) =>
-      (await ask('describeTopic', { ...call, topic })) as { partitions: number; leaders: number[] },
-    deleteTopic: async (call, topic) => void (await ask('deleteTopic', { ...call, topic })),
+      Number(await ask('committedOffset', call, { group, topic, partition })),
+    commitOffset: (call, group, topic, partition, offset) =>
+      tell('commitOffset', call, { group, topic, partition, offset }),
+    createTopic: (call, topic, partitions, configs) => tell('createTopic', call, { topic, partitions, configs }),
+    describeTopic: async (call, topic) => (await ask('describeTopic', call, { topic })) as TopicDescription,
+    deleteTopic: (call, topic) => tell('deleteTopic', call, { topic }),
   }
 }
 
@@ -51,16 +62,17 @@ function recordOf({ partition, offset, key, value }: ConsumedRecord): ConsumedRe
   return { partition, offset, key, value }
 }
 
-class JsonMember implements Member {
+/** A driver that goes on until its input ends: a member of a group, or a producer that sends the lines it reads. */
+class JsonProcess implements Member, OpenProducer {
   readonly clientId: string
   readonly assignments: number[][] = []
   readonly records: ConsumedRecord[] = []
   #error: string | undefined
   readonly #child: Child
 
-  constructor(node: string, driver: string, call: Call, request: JoinOptions & { operation: 'join' }) {
+  constructor(call: Call, [command, args]: [string, string[]]) {
     this.clientId = call.clientId
-    this.#child = new Child(node, [driver, JSON.stringify(request)], (line, stream) => {
+    this.#child = new Child(command, args, (line, stream) => {
       if (stream === 'stdout') this.#take(JSON.parse(line) as DriverEvent)
     })
   }
@@ -76,12 +88,16 @@ class JsonMember implements Member {
     return this.#error ?? `ended with ${this.#child.status}: ${this.#child.transcript()}`
   }
 
+  send(value: string): void {
+    this.#child.write(`${value}\n`)
+  }
+
   crash(): void {
     this.#child.kill('SIGKILL')
   }
 
   async close(): Promise<void> {
-    this.#child.write('leave\n')
+    this.#child.endInput()
     await this.#child.ended
   }
 }

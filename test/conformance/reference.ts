@@ -8,7 +8,8 @@ import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs'
 import { waitUntil } from './child.ts'
 
 export interface Reference {
-  createTopic(topic: string, partitions: number): Promise<void>
+  createTopic(topic: string, partitions: number, configs?: Record<string, string>): Promise<void>
+  deleteTopic(topic: string): Promise<void>
   topicExists(topic: string): Promise<boolean>
   topicConfig(topic: string, name: string): Promise<string | undefined>
   /** Waits until every partition has a leader. */
@@ -30,7 +31,8 @@ export async function startReference(bootstrapServers: string): Promise<Referenc
   const producer = kafka.producer({ allowAutoTopicCreation: false })
   await Promise.all([admin.connect(), producer.connect()])
   return {
-    createTopic: (topic, partitions) => createTopic(admin, topic, partitions),
+    createTopic: (topic, partitions, configs) => createTopic(admin, topic, partitions, configs ?? {}),
+    deleteTopic: topic => admin.deleteTopics({ topics: [topic] }),
     topicExists: async topic => (await admin.listTopics()).includes(topic),
     async topicConfig(topic, name) {
       const { resources } = await admin.describeConfigs({
@@ -51,8 +53,14 @@ export async function startReference(bootstrapServers: string): Promise<Referenc
   }
 }
 
-async function createTopic(admin: Admin, topic: string, numPartitions: number): Promise<void> {
-  const created = await admin.createTopics({ topics: [{ topic, numPartitions }], waitForLeaders: false })
+async function createTopic(
+  admin: Admin,
+  topic: string,
+  numPartitions: number,
+  configs: Record<string, string>,
+): Promise<void> {
+  const configEntries = Object.entries(configs).map(([name, value]) => ({ name, value }))
+  const created = await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }], waitForLeaders: false })
   if (!created) throw new Error(`the topic ${topic} exists already`)
   await partitionCount(admin, topic)
 }

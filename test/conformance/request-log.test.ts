@@ -1,6 +1,6 @@
 /** The assertions on the request log, held against logs with one thing wrong each. */
 import { describe, expect, it } from 'vitest'
-import { checkRequests, countJoins, type RequestRecord } from './request-log.ts'
+import { checkRequests, countJoins, errorsOf, type RequestRecord } from './request-log.ts'
 
 const client = {
   name: 'test',
@@ -50,6 +50,21 @@ describe('checkRequests', () => {
     check(log, { rebalances: true })
   })
 
+  it('lets a step provoke a request of its own, and lose a connection', () => {
+    const log = [...good, record('Fetch', 12, { connection: 2 })]
+    expect(() => check(log, { reconnects: true })).toThrow(/does not send/)
+    expect(() => check(log, { otherRequests: ['Fetch v12'] })).toThrow(/connections of c/)
+    check(log, { otherRequests: ['Fetch v12'], reconnects: true })
+  })
+
+  it('lets a client join twice that has to know the topic first, and no more often', () => {
+    const twice = [...good, record('JoinGroup', 5), record('JoinGroup', 5)]
+    const calls = [{ clientId: 'c', role: 'member' as const }]
+    checkRequests(twice, { ...client, joinsTwice: true }, calls, {})
+    const again = [...twice, record('JoinGroup', 5)]
+    expect(() => checkRequests(again, { ...client, joinsTwice: true }, calls, {})).toThrow(/joins of c/)
+  })
+
   it('sees a batch with another codec', () => {
     expect(() => check([...good, record('Produce', 7, { codecs: ['none'] })])).toThrow(/codecs/)
   })
@@ -60,5 +75,13 @@ describe('countJoins', () => {
     const refused = record('JoinGroup', 5, { errorCodes: ['MEMBER_ID_REQUIRED'] })
     expect(countJoins([refused, record('JoinGroup', 5), record('JoinGroup', 5)], 'c')).toBe(2)
     expect(countJoins([refused, record('JoinGroup', 5), record('JoinGroup', 5, { clientId: 'd' })], 'c')).toBe(1)
+  })
+})
+
+describe('errorsOf', () => {
+  it('names each error of one client once', () => {
+    const failed = record('Fetch', 12, { errorCodes: ['UNKNOWN_TOPIC_ID', 'UNKNOWN_TOPIC_ID'] })
+    const other = record('Fetch', 12, { clientId: 'd', errorCodes: ['OFFSET_OUT_OF_RANGE'] })
+    expect(errorsOf([...good, failed, failed, other], 'c')).toEqual(['Fetch UNKNOWN_TOPIC_ID'])
   })
 })

@@ -45,17 +45,24 @@ const ORDINARY_ERRORS = [
 /** Fails unless every request of one client's step is as expected. */
 export function checkRequests(
   log: RequestRecord[],
-  client: { name: string; requests: ExpectedRequests },
+  client: { name: string; joinsTwice?: boolean; requests: ExpectedRequests },
   calls: { clientId: string; role: Role }[],
-  step: { allowedErrors?: string[]; codec?: Codec; rebalances?: boolean },
+  step: {
+    allowedErrors?: string[]
+    otherRequests?: string[]
+    codec?: Codec
+    rebalances?: boolean
+    reconnects?: boolean
+  },
 ): void {
   for (const { clientId, role } of calls) {
     const requests = log.filter(record => record.clientId === clientId)
     expect(requests.length, `requests of ${clientId}`).toBeGreaterThan(0)
-    checkVersions(requests, client)
+    checkVersions(requests, client, step.otherRequests ?? [])
     checkErrors(requests, [...ORDINARY_ERRORS, ...(step.allowedErrors ?? [])])
-    checkConnections(requests, clientId, client.requests.connections[role])
-    if (!step.rebalances) expect(countJoins(requests, clientId), `joins of ${clientId}`).toBeLessThanOrEqual(1)
+    if (!step.reconnects) checkConnections(requests, clientId, client.requests.connections[role])
+    const joins = client.joinsTwice ? 2 : 1
+    if (!step.rebalances) expect(countJoins(requests, clientId), `joins of ${clientId}`).toBeLessThanOrEqual(joins)
     if (role === 'produce' && step.codec) checkCodec(requests, step.codec)
   }
 }
@@ -67,16 +74,30 @@ export function countJoins(log: RequestRecord[], clientId: string): number {
   ).length
 }
 
-function checkVersions(requests: RequestRecord[], client: { name: string; requests: ExpectedRequests }): void {
+/** The errors that one client was answered with, each once, as `Api ERROR_NAME`. */
+export function errorsOf(log: RequestRecord[], clientId: string): string[] {
+  return namesOf(log.filter(record => record.clientId === clientId))
+}
+
+function namesOf(requests: RequestRecord[]): string[] {
+  const names = requests.flatMap(({ api, errorCodes }) => errorCodes.map(code => `${api} ${code}`))
+  return [...new Set(names)]
+}
+
+function checkVersions(
+  requests: RequestRecord[],
+  client: { name: string; requests: ExpectedRequests },
+  others: string[],
+): void {
   const unexpected = requests.filter(({ api, version }) => !client.requests.versions[api]?.includes(version))
   const names = new Set(unexpected.map(({ api, version }) => `${api} v${version}`))
-  expect([...names], `requests that ${client.name} does not send to Apache Kafka 4.4`).toEqual([])
+  const left = [...names].filter(name => !others.includes(name))
+  expect(left, `requests that ${client.name} does not send to Apache Kafka 4.4`).toEqual([])
 }
 
 function checkErrors(requests: RequestRecord[], allowed: string[]): void {
-  const errors = requests.flatMap(({ api, errorCodes }) => errorCodes.map(code => `${api} ${code}`))
   expect(
-    [...new Set(errors)].filter(error => !allowed.includes(error)),
+    namesOf(requests).filter(error => !allowed.includes(error)),
     'errors that the client swallowed',
   ).toEqual([])
 }

@@ -23,7 +23,7 @@ const KAFKA = fileURLToPath(new URL('../../oracle/kafka', import.meta.url))
 const NULL = '\u2400'
 
 export const java: ConformanceClient = {
-  name: 'Java',
+  name: 'Java tools',
   lacks: {},
   remarks: {
     'consume in a group: two, a third joins, one crashes': 'with the VerifiableConsumer of kafka-tools',
@@ -67,21 +67,37 @@ export const java: ConformanceClient = {
   },
 
   async produce(call, topic, records, how) {
-    const properties = { 'client.id': call.clientId, 'enable.idempotence': String(how.idempotent === true) }
+    const properties: Record<string, string> = {
+      'client.id': call.clientId,
+      'enable.idempotence': String(how.idempotent === true),
+    }
+    if (how.giveUpAfterMs) properties['max.block.ms'] = String(how.giveUpAfterMs)
     const reader = { 'parse.key': 'true', 'parse.headers': 'true', 'null.marker': NULL }
     const input = records.map(({ headers, key, value }) => {
       const pairs = (headers ?? []).map(header => header.join(':')).join(',')
       return `${pairs || NULL}\t${key}\t${value ?? NULL}\n`
     })
-    await tool(
-      'console-producer',
-      [
-        ...['--bootstrap-server', call.bootstrapServers, '--topic', topic, '--compression-codec', how.codec ?? 'none'],
-        ...options('--command-property', properties),
-        ...options('--reader-property', reader),
-      ],
-      input.join(''),
-    )
+    const args = ['--bootstrap-server', call.bootstrapServers, '--topic', topic]
+    args.push('--compression-codec', how.codec ?? 'none')
+    args.push(...options('--command-property', properties), ...options('--reader-property', reader))
+    // It only logs that a record did not arrive.
+    const failure = /Error when sending message/
+    await runProgram(KAFKA, ['tool', 'console-producer', ...args], { input: input.join(''), failure })
+  },
+
+  openProducer(call, topic) {
+    const args = ['--bootstrap-server', call.bootstrapServers, '--topic', topic]
+    args.push(...options('--command-property', { 'client.id': call.clientId }))
+    args.push(...options('--reader-property', { 'parse.key': 'true' }))
+    const child = new Child(KAFKA, ['tool', 'console-producer', ...args])
+    return {
+      send: value => child.write(`k-${value}\t${value}\n`),
+      failure: () => (child.status === undefined ? undefined : child.transcript()),
+      async close() {
+        child.endInput()
+        await child.ended
+      },
+    }
   },
 
   async readPartition(call, topic, partition, offset, count) {
@@ -103,6 +119,17 @@ export const java: ConformanceClient = {
     throw new Error(`consumer-groups shows no offset:\n${lines.join('\n')}`)
   },
 
+  async commitOffset(call, group, topic, partition, offset) {
+    const where = ['--topic', `${topic}:${partition}`, '--to-offset', String(offset)]
+    const lines = await tool('consumer-groups', [
+      ...['--reset-offsets', '--execute', '--group', group, ...where],
+      ...admin(call),
+    ])
+    // It refuses with a message, and ends with 0.
+    const error = lines.find(line => line.startsWith('Error: '))
+    if (error) throw new Error(error)
+  },
+
   async createTopic(call, topic, partitions, configs) {
     const pairs = options('--config', configs)
     await tool('topics', ['--create', '--topic', topic, '--partitions', String(partitions), ...pairs, ...admin(call)])
@@ -120,8 +147,8 @@ export const java: ConformanceClient = {
   },
 }
 
-function tool(name: string, args: string[], input?: string): Promise<string[]> {
-  return runProgram(KAFKA, ['tool', name, ...args], { input })
+function tool(name: string, args: string[]): Promise<string[]> {
+  return runProgram(KAFKA, ['tool', name, ...args])
 }
 
 function options(flag: string, properties: Record<string, string>): string[] {

@@ -32,6 +32,7 @@ export const kafkajs: ConformanceClient = {
       OffsetFetch: [4],
       CreateTopics: [3],
       DeleteTopics: [1],
+      DescribeGroups: [2],
     },
     connections: { produce: 1, read: 2, member: 2, admin: 1 },
   },
@@ -44,5 +45,5 @@ export const kafkajs: ConformanceClient = {
     }
   },
 
-  ...jsonVerbs(process.execPath, fileURLToPath(new URL('driver.mjs', import.meta.url))),
+  ...jsonVerbs(() => [process.execPath, fileURLToPath(new URL('driver.mjs', import.meta.url))]),
 }

@@ -1,6 +1,6 @@
 // Runs one operation with kafkajs; see ../driver-io.mjs for how it is asked and how it answers.
 import { CompressionTypes, Kafka } from 'kafkajs'
-import { askedToLeave, emit, main } from '../driver-io.mjs'
+import { askedToLeave, emit, linesToSend, main } from '../driver-io.mjs'
 
 const CODECS = { gzip: CompressionTypes.GZIP }
 
@@ -42,7 +42,11 @@ async function withAdmin(options, work) {
 }
 
 async function produce(options) {
-  const producer = connect(options).producer({ idempotent: options.idempotent === true })
+  const producer = connect(options).producer({
+    idempotent: options.idempotent === true,
+    // It has no bound in time, only one in tries.
+    ...(options.giveUpAfterMs && { retry: { retries: 2 } }),
+  })
   await producer.connect()
   await producer.send({
     topic: options.topic,
@@ -50,6 +54,15 @@ async function produce(options) {
     compression: options.codec ? CODECS[options.codec] : CompressionTypes.None,
     messages: options.records.map(record => ({ ...record, headers: Object.fromEntries(record.headers ?? []) })),
   })
+  await producer.disconnect()
+}
+
+async function sendLines(options) {
+  const producer = connect(options).producer()
+  await producer.connect()
+  for await (const value of linesToSend()) {
+    await producer.send({ topic: options.topic, acks: -1, messages: [{ key: `k-${value}`, value }] })
+  }
   await producer.disconnect()
 }
 
@@ -81,8 +94,12 @@ async function join(options) {
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) =>
     emit('assigned', { partitions: payload.memberAssignment[options.topic] ?? [] }),
   )
+  // It starts anew by itself after an error that may pass, and ends after any other.
+  const crashed = new Promise((_, reject) =>
+    consumer.on(consumer.events.CRASH, ({ payload }) => payload.restart || reject(payload.error)),
+  )
   await consumer.run({ eachMessage: async ({ partition, message }) => emit('record', plain(partition, message)) })
-  await askedToLeave()
+  await Promise.race([askedToLeave(), crashed])
   await consumer.disconnect()
 }
 
@@ -127,14 +144,21 @@ async function committedOffset(options) {
   return Number(found.partitions.find(each => each.partition === options.partition).offset)
 }
 
+async function commitOffset({ group, topic, partition, offset, ...options }) {
+  const partitions = [{ partition, offset: String(offset) }]
+  await withAdmin(options, admin => admin.setOffsets({ groupId: group, topic, partitions }))
+}
+
 const deleteTopic = options => withAdmin(options, admin => admin.deleteTopics({ topics: [options.topic] }))
 
 await main({
   produce,
+  sendLines,
   readPartition,
   join,
   consumeAndCommit,
   committedOffset,
+  commitOffset,
   createTopic,
   describeTopic,
   deleteTopic,

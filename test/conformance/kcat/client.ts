@@ -11,6 +11,7 @@ import {
   HEARTBEAT_INTERVAL_MS,
   type JoinOptions,
   type Member,
+  type OpenProducer,
   SESSION_TIMEOUT_MS,
 } from '../client.ts'
 
@@ -21,7 +22,13 @@ export const kcat: ConformanceClient = {
   lacks: {
     'create a topic': NO_ADMIN,
     'delete a topic': NO_ADMIN,
+    'error: delete a topic that is not there': NO_ADMIN,
+    'error: commit as a stranger': NO_ADMIN,
     'read committed offsets': 'kcat has no command that shows the offsets of a group',
+  },
+  remarks: {
+    'error: the broker restarts, empty, while it is used':
+      'the producer is a new process for each record, because kcat waits for a block of input',
   },
   requests: {
     versions: {
@@ -53,10 +60,13 @@ export const kcat: ConformanceClient = {
     const headers = (records[0].headers ?? []).flatMap(([name, value]) => ['-H', `${name}=${value}`])
     const settings = how.idempotent ? ['-X', 'enable.idempotence=true'] : []
     if (how.codec) settings.push('-z', how.codec)
+    if (how.giveUpAfterMs) settings.push('-X', `topic.metadata.propagation.max.ms=${how.giveUpAfterMs}`)
     const input = records.map(record => `${record.key}\t${record.value ?? ''}\n`).join('')
     // -Z sends an empty value as null; -H gives every record of the run the same headers.
     await runProgram('kcat', ['-P', '-t', topic, '-K', '\t', '-Z', ...headers, ...settings, ...common(call)], { input })
   },
+
+  openProducer: (call, topic) => new KcatProducer(call, topic),
 
   async readPartition(call, topic, partition, offset, count) {
     const where = ['-t', topic, '-p', String(partition), '-o', String(offset), '-c', String(count)]
@@ -81,6 +91,7 @@ export const kcat: ConformanceClient = {
 
   createTopic: () => Promise.reject(new Error(NO_ADMIN)),
   deleteTopic: () => Promise.reject(new Error(NO_ADMIN)),
+  commitOffset: () => Promise.reject(new Error(NO_ADMIN)),
   committedOffset: () => Promise.reject(new Error(NO_ADMIN)),
 }
 
@@ -112,7 +123,9 @@ class KcatMember implements Member {
 
   constructor(call: Call, { group, topic, reset }: JoinOptions) {
     this.clientId = call.clientId
-    const args = ['-G', group, '-J', '-u', ...memberSettings(reset), ...common(call), topic]
+    // With -E it goes on after errors that may pass.
+    const patience = reset === 'none' ? [] : ['-E']
+    const args = ['-G', group, '-J', '-u', ...patience, ...memberSettings(reset), ...common(call), topic]
     this.#child = new Child('kcat', args, (line, stream) => {
       if (stream === 'stdout') this.records.push(parseRecord(line))
       const assigned = / rebalanced .*: assigned: (.*)$/.exec(line)
@@ -131,5 +144,35 @@ class KcatMember implements Member {
   async close(): Promise<void> {
     this.#child.kill('SIGINT')
     await this.#child.ended
+  }
+}
+
+/** Runs kcat once for each record, one after the other. */
+class KcatProducer implements OpenProducer {
+  readonly #call: Call
+  readonly #topic: string
+  #error: string | undefined
+  #sent: Promise<unknown> = Promise.resolve()
+
+  constructor(call: Call, topic: string) {
+    this.#call = call
+    this.#topic = topic
+  }
+
+  send(value: string): void {
+    const args = ['-P', '-t', this.#topic, '-K', '\t', ...common(this.#call)]
+    this.#sent = this.#sent
+      .then(() => runProgram('kcat', args, { input: `k-${value}\t${value}\n` }))
+      .catch(error => {
+        this.#error ??= String(error)
+      })
+  }
+
+  failure(): string | undefined {
+    return this.#error
+  }
+
+  async close(): Promise<void> {
+    await this.#sent
   }
 }

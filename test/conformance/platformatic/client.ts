@@ -12,7 +12,13 @@ const manifest = path('node_modules/@platformatic/kafka/package.json')
 export const platformatic: ConformanceClient = {
   name: '@platformatic/kafka',
   lacks: {},
-  remarks: { 'consume by partition': 'in a group of one, because it consumes in groups only' },
+  remarks: {
+    'consume by partition': 'in a group of one, because it consumes in groups only',
+    'error: the topic goes while it is consumed': 'it ends with an error',
+    'error: the broker restarts, empty, while it is used':
+      'the consumer ends with an error, because the topic has a new id, and is started anew',
+  },
+  endsWithTopic: true,
   requests: {
     versions: {
       ApiVersions: [3],
@@ -42,5 +48,5 @@ export const platformatic: ConformanceClient = {
     return { version: `${JSON.parse(readFileSync(manifest, 'utf8')).version} on Node ${nodeVersion[0].slice(1)}` }
   },
 
-  ...jsonVerbs(node, path('driver.mjs')),
+  ...jsonVerbs(() => [node, path('driver.mjs')]),
 }

@@ -1,7 +1,7 @@
 // Runs one operation with @platformatic/kafka under the Node of this folder; see ../driver-io.mjs for how it is asked
 // and how it answers.
 import { Admin, Consumer, Producer, stringDeserializers, stringSerializers } from '@platformatic/kafka'
-import { askedToLeave, emit, main } from '../driver-io.mjs'
+import { askedToLeave, emit, linesToSend, main } from '../driver-io.mjs'
 
 function base({ bootstrapServers, clientId }) {
   return { clientId, bootstrapBrokers: bootstrapServers.split(',') }
@@ -42,6 +42,8 @@ async function produce(options) {
     ...base(options),
     serializers: stringSerializers,
     autocreateTopics: true,
+    // It has no bound in time, only one in tries.
+    ...(options.giveUpAfterMs && { retries: 2 }),
     idempotent: options.idempotent === true,
   })
   await producer.send({
@@ -54,6 +56,14 @@ async function produce(options) {
       headers: new Map(headers ?? []),
     })),
   })
+  await producer.close()
+}
+
+async function sendLines(options) {
+  const producer = new Producer({ ...base(options), serializers: stringSerializers })
+  for await (const value of linesToSend()) {
+    await producer.send({ acks: -1, messages: [{ topic: options.topic, key: `k-${value}`, value }] })
+  }
   await producer.close()
 }
 
@@ -145,14 +155,21 @@ async function committedOffset(options) {
   return Number(found.topics[0].partitions[0].committedOffset)
 }
 
+async function commitOffset({ group, topic, partition, offset, ...options }) {
+  const topics = [{ name: topic, partitionOffsets: [{ partition, offset: BigInt(offset) }] }]
+  await withAdmin(options, admin => admin.alterConsumerGroupOffsets({ groupId: group, topics }))
+}
+
 const deleteTopic = options => withAdmin(options, admin => admin.deleteTopics({ topics: [options.topic] }))
 
 await main({
   produce,
+  sendLines,
   readPartition,
   join,
   consumeAndCommit,
   committedOffset,
+  commitOffset,
   createTopic,
   describeTopic,
   deleteTopic,
