@@ -127,6 +127,12 @@ export function prepareLeaderAppend(
   const append = new LeaderAppend(context, options)
   if (append.origin === 'client') checkProduceRecords(records, append.produceVersion)
   const accepted = acceptAll(records, append)
+  // Too much is too much, even if it repeats a batch; of what is compressed anew the size is known only later.
+  if (accepted.every(isKept))
+    checkSize(
+      accepted.reduce((sum, { header }) => sum + header.sizeInBytes, 0),
+      append,
+    )
   const markers: (EndTransactionMarker | undefined)[] = []
   for (const { header, at } of accepted) {
     const marker = markerOf(records, at, header, append.platform)
@@ -182,12 +188,12 @@ function assignOffsets(
   let maxTimestamp = -1
   for (let index = 0; index < accepted.length; index++) {
     const batch = accepted[index]
-    const isKept = codecName(batch.header.codec) === batch.codec
-    const bytes = isKept
+    const kept = isKept(batch)
+    const bytes = kept
       ? records.subarray(batch.at, batch.at + batch.header.sizeInBytes)
       : rebuild(records, batch, append)
-    const header = isKept ? batch.header : readBatchHeader(bytes, 0)
-    patch(bytes, header, isKept ? batch.maxTimestamp : header.maxTimestamp, offset, append)
+    const header = kept ? batch.header : readBatchHeader(bytes, 0)
+    patch(bytes, header, kept ? batch.maxTimestamp : header.maxTimestamp, offset, append)
     if (header.maxTimestamp > maxTimestamp) maxTimestamp = header.maxTimestamp
     parts.push(bytes)
     batches.push({ header, at, marker: markers[index] })
@@ -195,13 +201,21 @@ function assignOffsets(
     offset = header.lastOffset + 1
   }
   const bytes = parts.length === 1 ? parts[0] : concat(parts)
-  if (bytes.length > append.config.segmentBytes) {
-    throw new KafkaError(
-      'RECORD_LIST_TOO_LARGE',
-      `Message batch size is ${bytes.length} bytes in append to partition ${append.topicPartition}, which exceeds the maximum configured segment size of ${append.config.segmentBytes}.`,
-    )
-  }
+  checkSize(bytes.length, append)
   return { records: bytes, batches, lastOffset: offset - 1, maxTimestamp }
+}
+
+/** True when the batch stays compressed as it came. */
+function isKept({ header, codec }: AcceptedBatch): boolean {
+  return codecName(header.codec) === codec
+}
+
+function checkSize(size: number, { config, topicPartition }: LeaderAppend): void {
+  if (size <= config.segmentBytes) return
+  throw new KafkaError(
+    'RECORD_LIST_TOO_LARGE',
+    `Message batch size is ${size} bytes in append to partition ${topicPartition}, which exceeds the maximum configured segment size of ${config.segmentBytes}.`,
+  )
 }
 
 /** Writes what is the leader's to say into a batch, and into its header as it was read. */
