@@ -144,7 +144,7 @@ class Player {
 /** Names of topics anywhere in a body of CreateTopics, DeleteTopics, CreatePartitions or Metadata. */
 function topicNames(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(topicNames)
-  if (!isObject(value)) return typeof value === 'string' && /^@(t\d+|missing)$/.test(value) ? [value] : []
+  if (!isObject(value)) return typeof value === 'string' && /^@(t\d+(\.x)?|missing)$/.test(value) ? [value] : []
   return Object.values(value).flatMap(topicNames)
 }
 

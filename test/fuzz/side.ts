@@ -168,7 +168,8 @@ export class Side {
   #bind(path: string, variable: string, body: unknown): void {
     let value = body
     for (const name of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[name]
-    const useless = value === '' || value === -1 || value === 0 || value === null || value === undefined
+    const none = value === 0 && !variable.startsWith('pid')
+    const useless = none || value === '' || value === -1 || value === null || value === undefined
     if (!useless && !isContainer(value as Json)) this.names.variables.set(variable, value as Json)
   }
 
