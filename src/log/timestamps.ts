@@ -65,7 +65,7 @@ export function findMaxTimestamp(
     if (index < first) return -1
     return index === first ? maxTimestampFrom(segment, fromOffset, platform) : segment.maxTimestamp
   })
-  const max = Math.max(...maxima)
+  const max = maxima.reduce((largest, each) => Math.max(largest, each), -1)
   return max < 0 ? undefined : findIn(segments.at(maxima.indexOf(max)), max, fromOffset, platform)
 }
 

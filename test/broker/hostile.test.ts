@@ -4,9 +4,11 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { fetch } from '../../src/protocol/apis/fetch.ts'
 import {
+  createPartitions,
   createTopics,
   deleteTopics,
   findCoordinator,
+  incrementalAlterConfigs,
   joinGroup,
   listGroups,
   listOffsets,
@@ -185,6 +187,43 @@ describe('when all room in memory is used up', () => {
 })
 
 describe('small requests that would become large', () => {
+  it('that ask for two thousand million partitions are refused', () => {
+    const connection = startTestBroker({ topics: [{ name: 't' }, { name: 'u' }] }).connect()
+    const grow = (...counts: number[]) =>
+      connection
+        .call(createPartitions, 3, {
+          topics: counts.map((count, at) => ({ name: ['t', 'u'][at], count, assignments: null })),
+          timeoutMs: 1000,
+          validateOnly: true,
+        })
+        .results.map(({ errorCode }) => errorCode)
+    expect(grow(2_147_483_647)).toEqual([ERROR_CODES.POLICY_VIOLATION])
+    expect(grow(10_001)).toEqual([0])
+    expect(grow(10_001, 2)).toEqual([ERROR_CODES.POLICY_VIOLATION, ERROR_CODES.POLICY_VIOLATION])
+  })
+
+  it('that commit a hundred and fifty thousand offsets of a topic named twice are answered', () => {
+    const connection = startTestBroker({ topics: [{ name: 't' }] }).connect()
+    askForCoordinator(connection)
+    const partition = (partitionIndex: number) => ({ partitionIndex, committedOffset: 1, committedMetadata: '' })
+    const topics = [[partition(0)], Array.from({ length: 150_000 }, (_, at) => partition(at + 1))]
+    const request = { groupId: 'g', generationIdOrMemberEpoch: -1, memberId: '' }
+    const answer = connection.call(offsetCommit, 8, {
+      ...request,
+      topics: topics.map(partitions => ({ name: 't', partitions })),
+    })
+    expect(answer.topics.map(({ partitions }) => partitions.length)).toEqual([150_001])
+  })
+
+  it('that set a hundred and fifty thousand configs are answered', () => {
+    const connection = startTestBroker().connect()
+    const configs = Array.from({ length: 150_000 }, (_, at) => ({ name: `own.${at}`, configOperation: 0, value: '' }))
+    const resources = [{ resourceType: 4, resourceName: '', configs }]
+    expect(connection.call(incrementalAlterConfigs, 1, { resources, validateOnly: false }).responses[0].errorCode).toBe(
+      0,
+    )
+  })
+
   it('with more elements than a request may have end the connection', () => {
     const broker = startTestBroker({ limits: { requestElements: 1000 } })
     const ask = (names: number) => {

@@ -86,7 +86,8 @@ function alterAll(
         throw new KafkaError('INVALID_REQUEST', 'Each resource must appear at most once.')
       }
       const records = alter(resource)
-      if (!request.validateOnly) context.append(...records)
+      // One by one: a call takes only so many arguments.
+      if (!request.validateOnly) for (const record of records) context.append(record)
       return { errorCode: 0, errorMessage: null, resourceType, resourceName }
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error

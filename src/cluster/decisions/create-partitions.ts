@@ -12,8 +12,17 @@ type Message = ControllerMessages['createPartitions']['request']
 type Reply = ControllerMessages['createPartitions']['reply']
 type Topic = Message['request']['topics'][number]
 
+/** More in one request are refused as a whole, before any is placed (`QuorumController.MAX_RECORDS_PER_USER_OP`). */
+const MAX_PARTITIONS_PER_REQUEST = 10_000
+
 export function createPartitionsDecision({ request }: Message, context: DecisionContext): Reply {
   const twice = repeated(request.topics.map(({ name }) => name))
+  const wanted = request.topics.map(topic => (twice.has(topic.name) ? 0 : added(topic, context)))
+  if (wanted.reduce((sum, each) => sum + each, 0) > MAX_PARTITIONS_PER_REQUEST) {
+    const errorMessage = 'Unable to perform excessively large batch operation.'
+    const names = new Set(request.topics.map(({ name }) => name))
+    return { results: [...names].map(name => ({ name, errorCode: ERROR_CODES.POLICY_VIOLATION, errorMessage })) }
+  }
   const results = [...twice].map(name => ({
     name,
     errorCode: ERROR_CODES.INVALID_REQUEST as number,
@@ -31,6 +40,12 @@ export function createPartitionsDecision({ request }: Message, context: Decision
     }
   }
   return { results }
+}
+
+/** How many partitions a topic would get; none when it is refused anyway. */
+function added({ name, count }: Topic, { image }: DecisionContext): number {
+  const present = image.topicsByName.get(name)?.partitions.length
+  return present === undefined ? 0 : Math.max(0, count - present)
 }
 
 function grow({ name, count, assignments }: Topic, context: DecisionContext): MetadataRecord[] {

@@ -71,7 +71,7 @@ export function commitResponse(
     const key = name || topicId
     const before = answered.get(key)
     if (before === undefined) answered.set(key, { name, topicId, partitions })
-    else before.partitions.push(...partitions)
+    else for (const partition of partitions) before.partitions.push(partition)
   }
   return { topics: [...answered.values()] }
 }
