@@ -52,6 +52,13 @@ describe('producer_byte_rate', () => {
     expect(waiting()).toMatchObject({ errorCode: 0 })
   })
 
+  it('mutes for 24 days at the most, which is what an answer can say', () => {
+    const { connect, limit, send } = start()
+    limit('producer_byte_rate', 1)
+    const answers = [1, 2, 3].map(() => send(connect('slow'), 1_000_000))
+    expect(answers[2].throttleTimeMs).toBe(2 ** 31 - 1)
+  })
+
   it('counts what is sent without acks, and mutes though nothing is answered', () => {
     const { slow, limit, request, env } = start()
     limit('producer_byte_rate', 1000)

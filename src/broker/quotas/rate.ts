@@ -6,6 +6,8 @@
 
 export const WINDOWS = 11
 export const WINDOW_MS = 1000
+/** What fits into an answer: 24 days. */
+const LONGEST_MS = 2 ** 31 - 1
 
 interface Sample {
   readonly startMs: number
@@ -57,5 +59,5 @@ export class Rate {
 /** For how many milliseconds somebody has to pause to come back to `limit` per second; 0 when nothing is too much. */
 export function throttleTimeMs(rate: Rate, limit: number, now: number): number {
   const { perSecond, windowMs } = rate.measure(now)
-  return perSecond > limit ? Math.round(((perSecond - limit) / limit) * windowMs) : 0
+  return perSecond > limit ? Math.min(LONGEST_MS, Math.round(((perSecond - limit) / limit) * windowMs)) : 0
 }
