@@ -20,6 +20,7 @@ import type { Handler } from './handler.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import type { Limits } from './limits.ts'
 import type { Link, MetadataListener, MetadataUpdate } from './link.ts'
+import { MemberConnections } from './member-connections.ts'
 import { MetadataImage, RESOURCE_TYPE } from './metadata/image.ts'
 import type { AppliedRecord } from './metadata/records.ts'
 import type { Partition } from './partition.ts'
@@ -48,6 +49,8 @@ export interface BrokerOptions {
   readonly link: Link
   /** See `LogOptions.forgetProducers`. */
   readonly forgetProducers?: boolean
+  /** Takes members out of their groups when their connections end. */
+  readonly evictDisconnected?: boolean
   /** Keeps what requests and answers say in the request log. */
   readonly keepsFields?: boolean
   readonly onFatal?: (error: unknown, fields: LogFields) => void
@@ -71,7 +74,7 @@ export class Broker implements MetadataListener {
   readonly autoTopics: AutoTopics
   readonly requestLog: RequestLog
   readonly counters = new Counters()
-  readonly faults = new Faults(this)
+  readonly faults: Faults
   /** What stands between connections and handlers; undefined while no fault is in force. */
   interceptor: Interceptor | undefined
   readonly telemetryClients = new TelemetryClients(PUSH_INTERVAL_MS)
@@ -122,6 +125,8 @@ export class Broker implements MetadataListener {
       this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.#brokerEpoch }),
     )
     this.autoTopics = new AutoTopics(this)
+    this.faults = new Faults(this, options.evictDisconnected ? new MemberConnections(this) : undefined)
+    this.interceptor = this.faults.isNeeded ? this.faults : undefined
     this.requestLog = new RequestLog(options.limits.requestLogSize, options.keepsFields)
     this.#scheduleRetention()
   }

@@ -118,7 +118,7 @@ function fieldsOf(api: string, request: Fields, { broker }: RequestContext) {
 }
 
 /** Every error code in a response, by name. */
-export function errorCodesOf(value: unknown, found: string[] = []): string[] {
+function errorCodesOf(value: unknown, found: string[] = []): string[] {
   if (Array.isArray(value)) {
     for (const item of value) errorCodesOf(item, found)
   } else if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
@@ -135,7 +135,7 @@ export function errorCodesOf(value: unknown, found: string[] = []): string[] {
 const ATTRIBUTES_AT = 22
 
 /** The codecs of the batches in a Produce request. */
-export function codecsOf(request: { topicData: { partitionData: { records: Uint8Array | null }[] }[] }): string[] {
+function codecsOf(request: { topicData: { partitionData: { records: Uint8Array | null }[] }[] }): string[] {
   const codecs: string[] = []
   for (const topic of request.topicData) {
     for (const { records } of topic.partitionData) {

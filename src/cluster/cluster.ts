@@ -27,6 +27,8 @@ export interface ClusterOptions {
   /** Where this cluster takes the place of another: what the numbers that clients know begin with. */
   readonly floor?: ClusterFloor
   readonly limits?: Partial<Limits>
+  /** Takes members out of their groups when their connections end. */
+  readonly evictDisconnected?: boolean
   /** Keeps what requests and answers say in the request logs. */
   readonly keepsFields?: boolean
   /** Told of mistakes of ours: see `Broker.fatal`. */
@@ -79,6 +81,7 @@ export class Cluster {
         link: this.#link(),
         forgetProducers,
         keepsFields: options.keepsFields,
+        evictDisconnected: options.evictDisconnected,
         onFatal: options.onFatal,
       })
       this.#brokers.set(id, broker)

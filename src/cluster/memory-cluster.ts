@@ -4,7 +4,6 @@ import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../broker
 import type { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
-import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { Cluster, type ClusterOptions, type TopicDeclaration } from './cluster.ts'
 import type { ClusterFloor } from './decision-context.ts'
@@ -16,9 +15,7 @@ import type { ClusterFloor } from './decision-context.ts'
  * reset) and producer ids are none that they have seen.
  */
 
-export interface MemoryClusterOptions
-  extends Pick<ClusterOptions, 'configs' | 'clusterId' | 'limits' | 'keepsFields' | 'onFatal'> {
-  readonly env: Env
+export interface MemoryClusterOptions extends Omit<ClusterOptions, 'brokers' | 'floor'> {
   readonly brokerId: number
   readonly platform: RecordsPlatform
   /** How many bytes all logs may take. */
@@ -118,9 +115,9 @@ export class MemoryCluster {
   }
 
   #make(clusterId: string | undefined, forgetProducers = false): Cluster {
-    const { env, brokerId, platform, configs, limits, keepsFields, onFatal } = this.#options
+    const { brokerId, platform } = this.#options
     const brokers = [{ id: brokerId, storage: this.#storage, platform, forgetProducers }]
-    return new Cluster({ env, brokers, configs, limits, keepsFields, onFatal, clusterId, floor: this.#floor })
+    return new Cluster({ ...this.#options, brokers, clusterId, floor: this.#floor })
   }
 
   #begin(topics: readonly TopicDeclaration[]): Later<KafkaError | undefined> {

@@ -37,47 +37,48 @@ export class BrokerHandle implements RunningBroker {
     this.#started = started
   }
 
-  get #methods(): BrokerMethods {
+  /** @internal */
+  protected get methods(): BrokerMethods {
     if (this.#closing !== undefined) throw new OttlaError('OTTLA_BROKER_CLOSED', 'the broker is closed')
     return this.#started.methods
   }
 
   async describe() {
-    return this.#methods.describe()
+    return this.methods.describe()
   }
 
   async requests(filter?: RequestFilter) {
-    return this.#methods.requests(filter)
+    return this.methods.requests(filter)
   }
 
   async trace(filter?: RequestFilter) {
-    return this.#methods.trace(filter)
+    return this.methods.trace(filter)
   }
 
   async advance(time: number | string, options?: AdvanceOptions) {
-    return this.#methods.advance(time, options)
+    return this.methods.advance(time, options)
   }
 
   async reset() {
-    return this.#methods.reset()
+    return this.methods.reset()
   }
 
   async snapshot() {
-    return this.#methods.snapshot()
+    return this.methods.snapshot()
   }
 
   async restore(snapshot: BrokerSnapshot) {
-    return this.#methods.restore(snapshot)
+    return this.methods.restore(snapshot)
   }
 
   async fault(rule: FaultRule) {
-    return this.#handleOf(await this.#methods.addFault(rule))
+    return this.#handleOf(await this.methods.addFault(rule))
   }
 
   async hold(target: string | (FaultTarget & FaultLimits)) {
     const rule = typeof target === 'string' ? { api: target } : target
-    const id = await this.#methods.addFault({ ...rule, hold: true })
-    return gate(() => this.#methods, id)
+    const id = await this.methods.addFault({ ...rule, hold: true })
+    return gate(() => this.methods, id)
   }
 
   async leaderMoves(topic: string, { partition }: { partition?: number } = {}) {
@@ -101,11 +102,11 @@ export class BrokerHandle implements RunningBroker {
   }
 
   async #named(fault: NamedFault): Promise<FaultHandle> {
-    return this.#handleOf(await this.#methods.addNamedFault(fault))
+    return this.#handleOf(await this.methods.addNamedFault(fault))
   }
 
   #handleOf(id: FaultId): FaultHandle {
-    return faultHandle(() => this.#methods, id)
+    return faultHandle(() => this.methods, id)
   }
 
   close(): Promise<void> {

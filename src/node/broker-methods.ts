@@ -5,7 +5,10 @@
 import type { BrokerDescription } from '../broker/describe.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
 import type { NamedFault } from '../broker/faults/named-faults.ts'
+import type { GroupView } from '../broker/group-view.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
+import type { TopicRecord, TopicRecordInput } from '../broker/topic-access.ts'
+import type { TopicDeclaration } from '../cluster/index.ts'
 
 export type FaultId = number
 
@@ -25,12 +28,32 @@ export interface BrokerMethods {
   heldBy(id: FaultId): Promise<number>
   arrivedAt(id: FaultId, count: number, timeoutMs: number): Promise<void>
   releaseFrom(id: FaultId, count?: number): Promise<number>
+  createTopic(topic: TopicDeclaration): Promise<void>
+  /** Everything in a topic, once there are `count` records; at once without a count. */
+  recordsOf(topic: string, options: { count?: number; timeoutMs: number }): Promise<TopicRecord[]>
+  produceTo(topic: string, records: readonly TopicRecordInput[]): Promise<{ partition: number; offset: number }[]>
+  clearTopic(topic: string): Promise<void>
+  viewGroup(groupId: string): Promise<GroupView>
+  /** The group once it is as `goal` says. */
+  awaitGroup(groupId: string, goal: GroupGoal, timeoutMs: number): Promise<GroupView>
+  /** Takes members out of a group, or out of all. Resolves with how many there were. */
+  evictMembers(groupId?: string): Promise<number>
 }
 
 /** Stands for a state that the broker keeps; it can be sent to wherever the broker is driven from. */
 export interface BrokerSnapshot {
   readonly clusterId: string
   readonly id: number
+}
+
+/** What a group is waited for to be. */
+export interface GroupGoal {
+  /** Every member has its assignment; without `members` there is one at least. */
+  readonly stable?: boolean
+  readonly members?: number
+  /** Lag of no more than this, over `topic` or all its topics. */
+  readonly lag?: number
+  readonly topic?: string
 }
 
 /** What else moves with the time. */
@@ -60,6 +83,13 @@ const NAMES: Record<BrokerMethod, true> = {
   heldBy: true,
   arrivedAt: true,
   releaseFrom: true,
+  createTopic: true,
+  recordsOf: true,
+  produceTo: true,
+  clearTopic: true,
+  viewGroup: true,
+  awaitGroup: true,
+  evictMembers: true,
 }
 
 /** The methods of a broker elsewhere, each made by `call`. */

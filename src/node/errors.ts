@@ -11,6 +11,7 @@ export const OTTLA_ERRORS = {
   OTTLA_PORT_IN_USE: 'Another process, or another broker of this one, listens on that port.',
   OTTLA_LISTEN_FAILED: 'The operating system refused to listen on that host and port.',
   OTTLA_BROKER_CLOSED: 'A method was called on a broker that is closed.',
+  OTTLA_NOT_REACHED: 'A broker in another process does not answer, or not to this token.',
   OTTLA_TIMEOUT: 'Something that was waited for did not come; the message says what there was instead.',
   OTTLA_WRONG_MODE: 'A method needs a broker that was started in another way.',
   OTTLA_WORKER_STOPPED: 'The worker thread of a broker ended without being asked to.',

@@ -1,6 +1,6 @@
 /**
  * What can be seen of a broker over HTTP: `/healthz` for whoever restarts it, `/metrics` for Prometheus, `/describe` for people
- * and programs. It only tells. It listens on loopback unless asked otherwise, and checks the Host header, so that a web
+ * and programs. It only tells, unless it was given a token for calls (remote.ts). It listens on loopback unless asked otherwise, and checks the Host header, so that a web
  * page cannot read it through a name that is made to point here (DNS rebinding).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -11,10 +11,14 @@ import { listenError } from './listen-error.ts'
 import { renderMetrics } from './metrics.ts'
 import { formatAddress } from './options.ts'
 
+export type HttpControl = (request: IncomingMessage, token: string) => Promise<{ status: number; body: string }>
+
 /** What the pages are made of. */
 export interface Observed {
   describe(): BrokerDescription
   counters(): Counters
+  /** Answers a call that comes with the token; its code is loaded only where there is a token. */
+  readonly control: HttpControl
 }
 
 export interface HttpOptions {
@@ -22,6 +26,8 @@ export interface HttpOptions {
   readonly port: number
   /** Names besides the address itself under which it may be asked. */
   readonly allowedHosts: readonly string[]
+  /** With this token the broker can be driven; undefined when it can only be looked at. */
+  readonly token: string | undefined
 }
 
 interface Page {
@@ -74,6 +80,10 @@ async function answer(
   observed: Observed,
 ): Promise<void> {
   if (!isAllowedHost(request.headers.host, options)) return send(response, 403, 'this Host is not allowed\n')
+  if (options.token !== undefined && request.url?.startsWith('/control/')) {
+    const { status, body } = await observed.control(request, options.token)
+    return send(response, status, body, status === 200 || status === 400 ? 'application/json' : undefined)
+  }
   if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'only GET\n')
   const page = PAGES[(request.url ?? '/').split('?')[0]]
   if (page === undefined) return send(response, 404, `there is ${Object.keys(PAGES).join(', ')}\n`)

@@ -6,7 +6,7 @@ import { describeBroker } from '../broker/describe.ts'
 import { MemoryCluster } from '../cluster/index.ts'
 import type { StartedBroker } from './broker-handle.ts'
 import { OttlaError, toError } from './errors.ts'
-import type { HttpEndpoint } from './http.ts'
+import type { HttpControl, HttpEndpoint } from './http.ts'
 import { LocalMethods } from './local-methods.ts'
 import type { LogFunction } from './log.ts'
 import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
@@ -50,6 +50,7 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     maxBytes: limits.memoryBytes,
     configs: options.configs,
     keepsFields: options.trace,
+    evictDisconnected: options.evictDisconnected,
     limits,
     onFatal: error => onFatal(toError(error)),
   })
@@ -68,11 +69,19 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     port: server.port,
     clusterId: cluster.clusterId,
   }
-  const http = await startObserver(options, cluster).catch(async error => {
+  const methods = new LocalMethods(env, cluster)
+  const control: HttpControl = async (request, token) => {
+    const { answerControl } = await import('./remote.ts')
+    return answerControl(request, token, running)
+  }
+  const http = await startObserver(options, cluster, control).catch(async error => {
     await server.close()
     throw error
   })
-  const running = new LocalBroker({ ...facts, http: http?.address }, env, cluster, server, http)
+  const running: LocalBroker = new LocalBroker({ ...facts, http: http?.address }, env, cluster, server, {
+    http,
+    methods,
+  })
   const refused = await env.settled(() => cluster.start({ host: advertised.host, port, topics: options.topics }))
   if (refused !== undefined) {
     await running.close()
@@ -87,12 +96,17 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
 }
 
 /** The HTTP side, if it is asked for; its code is loaded only then. */
-async function startObserver({ http }: CheckedOptions, cluster: MemoryCluster): Promise<HttpEndpoint | undefined> {
+async function startObserver(
+  { http }: CheckedOptions,
+  cluster: MemoryCluster,
+  control: HttpControl,
+): Promise<HttpEndpoint | undefined> {
   if (http === undefined) return undefined
   const { startHttp } = await import('./http.ts')
   return startHttp(http, {
     describe: () => describeBroker(cluster.broker),
     counters: () => cluster.broker.counters,
+    control,
   })
 }
 
@@ -109,10 +123,10 @@ class LocalBroker implements StartedBroker {
     env: SystemEnv,
     cluster: MemoryCluster,
     server: TcpServer,
-    http: HttpEndpoint | undefined,
+    { http, methods }: { http: HttpEndpoint | undefined; methods: LocalMethods },
   ) {
     this.facts = facts
-    this.methods = new LocalMethods(env, cluster)
+    this.methods = methods
     this.#http = http
     this.#env = env
     this.#cluster = cluster

@@ -4,16 +4,29 @@
  */
 
 import { describeBroker } from '../broker/describe.ts'
+import { evictMembers } from '../broker/evict.ts'
 import type { Fault } from '../broker/faults/fault.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
 import { type Faults, release } from '../broker/faults/faults.ts'
 import { addNamedFault, type NamedFault } from '../broker/faults/named-faults.ts'
+import { viewGroup } from '../broker/group-view.ts'
+import { isInternalTopic } from '../broker/internal-topics.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
+import {
+  appendToTopic,
+  clearTopic,
+  countRecords,
+  readTopic,
+  type TopicRecord,
+  type TopicRecordInput,
+} from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
-import type { ClusterSnapshot, MemoryCluster } from '../cluster/index.ts'
+import type { ClusterSnapshot, MemoryCluster, TopicDeclaration } from '../cluster/index.ts'
+import { KafkaError } from '../protocol/errors.ts'
 import { parseDuration } from '../util/duration.ts'
-import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId } from './broker-methods.ts'
-import { OttlaError } from './errors.ts'
+import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal } from './broker-methods.ts'
+import { OttlaError, toError } from './errors.ts'
+import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import type { SystemEnv } from './system-env.ts'
 import { Waits } from './waits.ts'
 
@@ -141,5 +154,83 @@ export class LocalMethods implements BrokerMethods {
       }
     })
     return released
+  }
+
+  async createTopic(topic: TopicDeclaration) {
+    const refused = await this.#env.settled(() => this.#cluster.cluster.createTopics([topic]))
+    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+  }
+
+  async recordsOf(topic: string, { count = 0, timeoutMs }: { count?: number; timeoutMs: number }) {
+    return this.#waits.for({
+      what: `${count} records in topic ${topic}`,
+      timeoutMs,
+      look: () => this.#recordsIf(topic, count),
+      seen: () => this.#seenIn(topic),
+    })
+  }
+
+  /** Counting by offsets first: reading is dear, and one look is taken after each event. */
+  #recordsIf(topic: string, count: number): TopicRecord[] | undefined {
+    const { broker } = this.#cluster
+    if (countRecords(broker, topic) < count) return undefined
+    if (!broker.image.topicsByName.has(topic)) return []
+    const records = readTopic(broker, topic)
+    return records.length >= count ? records : undefined
+  }
+
+  #seenIn(topic: string): string {
+    const { broker } = this.#cluster
+    if (!broker.image.topicsByName.has(topic)) {
+      const others = [...broker.image.topicsByName.keys()].filter(name => !isInternalTopic(name))
+      return `no such topic, but ${others.join(', ') || 'none'}`
+    }
+    return `${readTopic(broker, topic).length}`
+  }
+
+  async produceTo(topic: string, records: readonly TopicRecordInput[]) {
+    if (!this.#cluster.broker.image.topicsByName.has(topic)) await this.createTopic({ name: topic })
+    return this.#inEvent(() => appendToTopic(this.#cluster.broker, topic, records))
+  }
+
+  async clearTopic(topic: string) {
+    this.#inEvent(() => clearTopic(this.#cluster.broker, topic))
+  }
+
+  async viewGroup(groupId: string) {
+    return viewGroup(this.#cluster.broker, groupId)
+  }
+
+  async awaitGroup(groupId: string, goal: GroupGoal, timeoutMs: number) {
+    const view = () => viewGroup(this.#cluster.broker, groupId)
+    return this.#waits.for({
+      what: describeGoal(groupId, goal),
+      timeoutMs,
+      look: () => {
+        const group = view()
+        return isReached(group, goal) ? group : undefined
+      },
+      seen: () => describeGroupView(view()),
+    })
+  }
+
+  async evictMembers(groupId?: string) {
+    const reason = 'a test took it out'
+    return this.#inEvent(() => evictMembers(this.#cluster.broker, { groupId, reason }))
+  }
+
+  /** Acts as an event of its own, and gives what comes of it, or what it throws, to the caller. */
+  #inEvent<T>(act: () => T): T {
+    let result: { value: T } | { error: unknown } | undefined
+    this.#env.event(() => {
+      try {
+        result = { value: act() }
+      } catch (error) {
+        result = { error }
+      }
+    })
+    if (result !== undefined && 'value' in result) return result.value
+    const error = toError(result?.error)
+    throw error instanceof KafkaError ? new OttlaError('OTTLA_INVALID_OPTION', error.message, { cause: error }) : error
   }
 }

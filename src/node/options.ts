@@ -48,6 +48,11 @@ export interface BrokerOptions {
    */
   time?: 'real' | 'virtual'
   /**
+   * True takes members out of their groups as soon as their connections end, so that the next to join need not wait until the
+   * session of a client that was stopped or crashed has ended. Kafka does not do so.
+   */
+  evictDisconnected?: boolean
+  /**
    * True keeps what requests and answers say, for `broker.requests()` and `broker.trace()`; without it they tell who asked what
    * and which errors were in the answer.
    */
@@ -56,9 +61,10 @@ export interface BrokerOptions {
   limits?: Partial<Limits>
   /**
    * Serves `/metrics` (Prometheus), `/healthz` and `/describe` over HTTP; true takes any free port on loopback. The Host header
-   * has to be loopback, the address listened on, or one of `allowedHosts`.
+   * has to be loopback, the address listened on, or one of `allowedHosts`. With a `token` other processes can drive the
+   * broker: see `attachBroker` of `ottla/testing`.
    */
-  http?: boolean | { port?: number; host?: string; allowedHosts?: string[] }
+  http?: boolean | { port?: number; host?: string; allowedHosts?: string[]; token?: string }
 }
 
 /** An address that clients can be told; the port is the one listened on when it is undefined. */
@@ -77,10 +83,12 @@ export interface CheckedOptions {
   limits: Limits
   virtualTime: boolean
   trace: boolean
-  http: { port: number; host: string; allowedHosts: string[] } | undefined
+  evictDisconnected: boolean
+  http: { port: number; host: string; allowedHosts: string[]; token: string | undefined } | undefined
 }
 
-const OPTION_NAMES = 'port host advertised topics configs log logLevel onFatal worker time trace limits http'.split(' ')
+const OPTION_NAMES =
+  'port host advertised topics configs log logLevel onFatal worker time trace evictDisconnected limits http'.split(' ')
 /** Enough to see what a test's clients did; the command keeps none. */
 const REQUEST_LOG_SIZE = 10_000
 
@@ -103,6 +111,7 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
     limits: checkLimits(options.limits ?? {}),
     trace: options.trace ?? false,
+    evictDisconnected: options.evictDisconnected ?? false,
     virtualTime: checkTime(options.time),
     http: checkHttp(options.http),
   }
@@ -198,8 +207,12 @@ function checkTime(time: BrokerOptions['time']): boolean {
 
 function checkHttp(http: BrokerOptions['http']): CheckedOptions['http'] {
   if (http === undefined || http === false) return undefined
-  const { port = 0, host = '127.0.0.1', allowedHosts = [] } = http === true ? {} : http
-  return { port: checkPort(port, 'port for HTTP'), host, allowedHosts: allowedHosts.map(name => name.toLowerCase()) }
+  const { port = 0, host = '127.0.0.1', allowedHosts = [], token } = http === true ? {} : http
+  if (token !== undefined && token.length < 16) {
+    throw invalid('the token for calls over HTTP is too short', 'take 16 characters or more that nobody guesses')
+  }
+  const hosts = allowedHosts.map(name => name.toLowerCase())
+  return { port: checkPort(port, 'port for HTTP'), host, allowedHosts: hosts, token }
 }
 
 function invalid(message: string, hint?: string): OttlaError {

@@ -1,7 +1,7 @@
 /**
  * `startBroker`, the way in: checks the options, then starts a broker in this thread or in one of its own.
  */
-import { BrokerHandle } from './broker-handle.ts'
+import { BrokerHandle, type StartedBroker } from './broker-handle.ts'
 import { startLocalBroker } from './local-broker.ts'
 import { makeLog } from './log.ts'
 import { type BrokerOptions, checkOptions } from './options.ts'
@@ -19,6 +19,11 @@ import { startWorkerBroker } from './worker-broker.ts'
  * const kafka = new Kafka({ brokers: [broker.bootstrapServers] })
  */
 export async function startBroker(options: BrokerOptions = {}): Promise<RunningBroker> {
+  return new BrokerHandle(await launchBroker(options))
+}
+
+/** The same without a handle, for those who make their own. */
+export async function launchBroker(options: BrokerOptions): Promise<StartedBroker> {
   const checked = checkOptions(options)
   const log = makeLog(options.log, options.logLevel)
   const onFatal = (error: Error) => {
@@ -28,7 +33,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<RunningB
   }
   if (options.worker) {
     const logLevel = options.log === false ? undefined : (options.logLevel ?? (options.log ? 'info' : 'warn'))
-    return new BrokerHandle(await startWorkerBroker({ options: checked, logLevel }, log, onFatal))
+    return startWorkerBroker({ options: checked, logLevel }, log, onFatal)
   }
-  return new BrokerHandle(await startLocalBroker(checked, log, onFatal))
+  return startLocalBroker(checked, log, onFatal)
 }

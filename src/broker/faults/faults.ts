@@ -28,13 +28,22 @@ export interface Interceptor {
   disconnected(connectionId: number): void
 }
 
+/** Who looks at requests and changes nothing. */
+interface Observer {
+  observe(api: string, request: unknown, reply: Reply<unknown>, context: RequestContext): void
+  disconnected(connectionId: number): void
+}
+
 export class Faults implements Interceptor {
   readonly #broker: Broker
+  readonly #observer: Observer | undefined
   /** Replaced, never changed: a request that waits goes on with those that it began with. */
   #active: readonly Fault[] = []
 
-  constructor(broker: Broker) {
+  /** @param observer looks at every request, with or without faults */
+  constructor(broker: Broker, observer?: Observer) {
     this.#broker = broker
+    this.#observer = observer
   }
 
   /** What is wrong with a rule; undefined when it can be added. */
@@ -61,17 +70,25 @@ export class Faults implements Interceptor {
 
   #set(active: readonly Fault[]): void {
     this.#active = active
-    this.#broker.interceptor = active.length > 0 ? this : undefined
+    this.#broker.interceptor = this.isNeeded ? this : undefined
+  }
+
+  /** Whether requests have to pass here. */
+  get isNeeded(): boolean {
+    return this.#active.length > 0 || this.#observer !== undefined
   }
 
   disconnected(connectionId: number): void {
+    this.#observer?.disconnected(connectionId)
     for (const { held } of this.#active) {
       for (const each of held) if (each.connectionId === connectionId) each.drop()
     }
   }
 
   handle(handler: Handler, request: unknown, context: RequestContext): Reply<unknown> {
-    return this.#run(handler, new Call(handler.api, request as Fields, context), this.#active)
+    const reply = this.#run(handler, new Call(handler.api, request as Fields, context), this.#active)
+    this.#observer?.observe(handler.api.name, request, reply, context)
+    return reply
   }
 
   /** Works on a request under the faults of `faults`, the first outermost. */

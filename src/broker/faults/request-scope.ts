@@ -64,7 +64,7 @@ export const PLACES: Readonly<Record<string, Place>> = {
   CreatePartitions: { request: 'topics', response: 'results', blank: {} },
 }
 
-export interface TopicScope {
+interface TopicScope {
   readonly name: string
   /** Empty when the request names no partitions. */
   readonly partitions: readonly number[]
