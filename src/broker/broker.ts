@@ -83,6 +83,8 @@ export class Broker implements MetadataListener {
   readonly traffic: Traffic = { received: 0, unsent: 0 }
   /** What is served, by API key, in order. */
   readonly handlers: ReadonlyMap<number, Handler>
+  /** Clients choose how many configs they set, and how they are called. */
+  readonly #idleConfigs: LimitedLog
   readonly #onFatal: BrokerOptions['onFatal']
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
@@ -103,6 +105,7 @@ export class Broker implements MetadataListener {
     this.#onFatal = options.onFatal
     this.handlers = new Map(HANDLERS.map(handler => [handler.api.key, handler]))
     this.refusals = new LimitedLog(env, 'warn')
+    this.#idleConfigs = new LimitedLog(env, 'warn')
     this.purgatory = new Purgatory(env)
     this.replicas = new Replicas({
       brokerId: this.id,
@@ -231,7 +234,7 @@ export class Broker implements MetadataListener {
   }
 
   #warnIdle(what: string): void {
-    this.env.log('warn', `the config ${what} is kept, and not acted on`)
+    this.#idleConfigs.log('a config is kept, and not acted on', { config: what })
   }
 
   #topicsView() {

@@ -12,7 +12,7 @@ export interface RequestLogRecord {
   readonly version: number
   readonly clientId: string
   readonly connection: number
-  /** Names of the errors in the answer, in the order in which they stand there, NONE left out. */
+  /** Names of the errors in the answer, in the order in which they stand there, NONE left out; a thousand at the most. */
   readonly errorCodes: readonly string[]
   /** Codecs of the batches that a Produce request carried. */
   readonly codecs?: readonly string[]
@@ -117,8 +117,12 @@ function fieldsOf(api: string, request: Fields, { broker }: RequestContext) {
   return { topics: [...new Set(topics.map(({ name }) => name))], groups, request: plainFields(request) }
 }
 
-/** Every error code in a response, by name. */
+/** Of so many errors in one answer nobody reads more, and ten thousand answers are kept. */
+const MOST_ERRORS = 1000
+
+/** The error codes in a response, by name. */
 function errorCodesOf(value: unknown, found: string[] = []): string[] {
+  if (found.length >= MOST_ERRORS) return found
   if (Array.isArray(value)) {
     for (const item of value) errorCodesOf(item, found)
   } else if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {

@@ -216,12 +216,14 @@ describe('small requests that would become large', () => {
   })
 
   it('that set a hundred and fifty thousand configs are answered', () => {
-    const connection = startTestBroker().connect()
-    const configs = Array.from({ length: 150_000 }, (_, at) => ({ name: `own.${at}`, configOperation: 0, value: '' }))
-    const resources = [{ resourceType: 4, resourceName: '', configs }]
-    expect(connection.call(incrementalAlterConfigs, 1, { resources, validateOnly: false }).responses[0].errorCode).toBe(
-      0,
-    )
+    const { env, connect } = startTestBroker()
+    const configs = Array.from({ length: 150_000 }, (_, at) => ({ name: `own\n${at}`, configOperation: 0, value: '' }))
+    const request = { resources: [{ resourceType: 4, resourceName: '', configs }], validateOnly: false }
+    expect(connect().call(incrementalAlterConfigs, 1, request).responses[0].errorCode).toBe(0)
+    // Nor do they fill the log, or break its lines.
+    const told = env.lines.filter(({ message }) => message.includes('not acted on'))
+    expect(told.length).toBe(10)
+    expect(env.lines.filter(({ message }) => message.includes('\n'))).toEqual([])
   })
 
   it('with more elements than a request may have end the connection', () => {
