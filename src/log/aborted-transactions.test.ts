@@ -11,6 +11,10 @@ beforeEach(() => {
 const found = (from: number, upTo: number) => aborted.collect(from, upTo).map(each => each.producerId)
 
 describe('AbortedTransactions', () => {
+  it('has none at first', () => {
+    expect(new AbortedTransactions().entries).toEqual([])
+  })
+
   it('finds those with data in a range, in the order of their first offsets', () => {
     expect(found(0, 30)).toEqual([1, 2, 3])
     expect(found(0, 5)).toEqual([1])
@@ -23,9 +27,11 @@ describe('AbortedTransactions', () => {
   it('forgets markers that are cut off or deleted', () => {
     aborted.truncateFromEnd(21)
     expect(found(0, 30)).toEqual([1, 2])
+    aborted.truncateFromStart(8)
+    expect(found(0, 30)).toEqual([1, 2])
     aborted.truncateFromStart(9)
     expect(found(0, 30)).toEqual([1])
     aborted.clear()
-    expect(found(0, 30)).toEqual([])
+    expect(aborted.entries).toEqual([])
   })
 })

@@ -11,13 +11,16 @@ const entries = (cache: LeaderEpochs) => cache.entries.map(({ epoch, startOffset
 describe('LeaderEpochs', () => {
   it('knows nothing at first', () => {
     const cache = epochs()
+    expect(entries(cache)).toEqual([])
     expect(cache.latestEpoch).toBe(-1)
+    expect(cache.endOffsetFor(-1, 10)).toEqual({ leaderEpoch: -1, endOffset: -1 })
     expect(cache.endOffsetFor(0, 10)).toEqual({ leaderEpoch: -1, endOffset: -1 })
     expect(cache.epochFor(0)).toBeUndefined()
   })
 
   it('notes an epoch once, where it began', () => {
     const cache = epochs([0, 0])
+    expect(cache.assign(0, 0)).toBe(false)
     expect(cache.assign(0, 5)).toBe(false)
     expect(cache.assign(2, 5)).toBe(true)
     expect(entries(cache)).toEqual([
@@ -65,6 +68,10 @@ describe('LeaderEpochs', () => {
     expect(ask(-1)).toEqual([-1, -1])
   })
 
+  it('answers for the first epoch of all as for any other', () => {
+    expect(epochs([0, 0]).endOffsetFor(0, 7)).toEqual({ leaderEpoch: 0, endOffset: 7 })
+  })
+
   it('says which epoch wrote an offset', () => {
     const cache = epochs([2, 10], [4, 20])
     expect([9, 10, 19, 20, 99].map(offset => cache.epochFor(offset))).toEqual([undefined, 2, 2, 4, 4])
@@ -89,5 +96,16 @@ describe('LeaderEpochs', () => {
     expect(cache.truncateFromStart(40)).toBe(true)
     expect(entries(cache)).toEqual([[5, 40]])
     expect(cache.truncateFromStart(40)).toBe(false)
+  })
+
+  it('keeps an epoch that begins where the log starts', () => {
+    const cache = epochs([2, 10], [4, 20], [5, 30])
+    expect(cache.truncateFromStart(20)).toBe(true)
+    expect(entries(cache)).toEqual([
+      [4, 20],
+      [5, 30],
+    ])
+    cache.clear()
+    expect(entries(cache)).toEqual([])
   })
 })

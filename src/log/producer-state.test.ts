@@ -189,6 +189,16 @@ describe('transactions', () => {
     expect(unstable()).toBeUndefined()
   })
 
+  it('stands at the oldest also when all have their markers', () => {
+    send({ sequence: 0, transactional: true, pid: 1 })
+    send({ sequence: 0, transactional: true, pid: 2 })
+    mark('COMMIT', { pid: 1 })
+    mark('COMMIT', { pid: 2 })
+    expect([unstable(), states.transactions.isEmpty]).toEqual([0, false])
+    states.clear()
+    expect([unstable(), states.transactions.isEmpty, states.size]).toEqual([undefined, true, 0])
+  })
+
   it('says what the last stable offset becomes', () => {
     send({ sequence: 0, transactional: true, pid: 1 })
     send({ sequence: 0, transactional: true, pid: 2 })

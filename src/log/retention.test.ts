@@ -42,6 +42,12 @@ describe('retention by time', () => {
     expect(log.applyRetention(NOW + 3e6)).toBe(0)
   })
 
+  it('keeps nothing that is older than now when told 0, which is not for ever', () => {
+    const { log } = six({ retentionMs: 0 })
+    expect(log.applyRetention(NOW + 5000)).toBe(2)
+    expect(log.applyRetention(NOW + 5001)).toBe(1)
+  })
+
   it('stops at the first segment that is not old enough', () => {
     const { log } = makeLog({ segmentBytes: ONE, retentionMs: 5000, messageTimestampAfterMaxMs: 1e12 })
     for (const timestamp of [NOW + 9e9, NOW, NOW]) append(log, batchOf([{ value: new Uint8Array(1), timestamp }]))

@@ -103,7 +103,7 @@ describe('the largest time', () => {
 
   it('does not count what lies below the log start', () => {
     const { log } = makeLog()
-    put(log, [90, 10, 20])
+    put(log, [90, 16, 20])
     put(log, [15, 5])
     log.deleteRecordsBefore(1)
     expect(log.maxTimestamp()).toMatchObject({ timestamp: 20, offset: 2 })
@@ -111,6 +111,21 @@ describe('the largest time', () => {
     expect(log.maxTimestamp()).toMatchObject({ timestamp: 15, offset: 3 })
     log.deleteRecordsBefore(5)
     expect(log.maxTimestamp()).toBeUndefined()
+  })
+
+  it('does not count segments below the log start', () => {
+    const { log } = makeLog({ segmentBytes: 100 })
+    for (const timestamp of [90, 10, 20]) put(log, [timestamp])
+    log.deleteRecordsBefore(1)
+    expect(log.segmentCount).toBe(3)
+    expect(log.maxTimestamp()).toMatchObject({ timestamp: 20, offset: 2 })
+  })
+
+  it('may be 0', () => {
+    const { log } = makeLog()
+    put(log, [90, 0])
+    log.deleteRecordsBefore(1)
+    expect(log.maxTimestamp()).toMatchObject({ timestamp: 0, offset: 1 })
   })
 
   it('is put right after a truncation', () => {
