@@ -16,7 +16,7 @@ import {
 
 type Verbs = Omit<
   ConformanceClient,
-  'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'joinsTwice' | 'requests' | 'probe'
+  'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'needlessJoins' | 'requests' | 'probe'
 >
 
 type DriverEvent =

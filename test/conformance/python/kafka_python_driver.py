@@ -33,7 +33,7 @@ def offset_of(offset):
 
 def subscribe(consumer, topic, **how):
     consumer.subscribe([topic], **how)
-    # A member that joins before it knows the topic's partitions gets none, and sometimes stays without (3.0.12).
+    # A member of 3.0.12 that joins before it knows the topic's partitions gets none, and sometimes stays without.
     consumer.partitions_for_topic(topic)
 
 
