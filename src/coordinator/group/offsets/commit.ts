@@ -125,7 +125,6 @@ function refusalOf(
     return apiVersion >= 9 ? 'GROUP_ID_NOT_FOUND' : 'ILLEGAL_GENERATION'
   }
   if (generationId < 0 && group.isIn('Empty')) return undefined
-  if (generationId < 0 && memberId === '' && groupInstanceId === null) return 'UNKNOWN_MEMBER_ID'
   const refusal = group.refusalOf(memberId, groupInstanceId)
   if (refusal !== undefined) return refusal
   if (generationId !== group.generationId) return 'ILLEGAL_GENERATION'

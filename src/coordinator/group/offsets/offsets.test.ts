@@ -136,6 +136,18 @@ describe('a commit', () => {
     expect(all(world)).toEqual(['t/0=1'])
   })
 
+  it('may have metadata of as many characters as are allowed', () => {
+    const world = new World({ offsetMetadataMaxBytes: 5 })
+    world.topics.create('t')
+    expect(commit(world, { metadata: '12345' })).toBe('NONE')
+    expect(commit(world, { metadata: '123456' })).toBe('OFFSET_METADATA_TOO_LARGE')
+  })
+
+  it('by nobody is refused as long as the group has members', () => {
+    const { world } = subscribed(['t'])
+    expect(commit(world)).toBe('UNKNOWN_MEMBER_ID')
+  })
+
   it('by an unknown topic id is UNKNOWN_TOPIC_ID', () => {
     const world = withTopic()
     expect(commit(world, { topic: 'missing' }, 10)).toBe('UNKNOWN_TOPIC_ID')
