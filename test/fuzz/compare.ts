@@ -79,7 +79,7 @@ function normal(field: string, value: Json, placeholders: Map<string, string>): 
   if (OWN.has(field)) return '*'
   if (isText(field)) return '<text>'
   if (typeof value === 'string') return named(value, placeholders)
-  if (typeof value === 'number' && ID_NUMBERS.has(field)) return placeholders.get(`#${value}`) ?? value
+  if (typeof value === 'number' && ID_NUMBERS.has(field)) return placeholders.get(`${field}#${value}`) ?? value
   if (Array.isArray(value)) {
     const items = value.map(item => normal('', item, placeholders))
     if (ORDERED.has(field)) return items

@@ -1,3 +1,4 @@
+import { deleteTopics } from '../../src/protocol/apis/delete-topics.ts'
 import { describeConfigs } from '../../src/protocol/apis/describe-configs.ts'
 import { listOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { metadata } from '../../src/protocol/apis/metadata.ts'
@@ -34,7 +35,7 @@ export async function play(steps: readonly Step[], kafka: Address, ottla: Addres
   try {
     return await player.play(steps)
   } finally {
-    player.close()
+    await player.close()
   }
 }
 
@@ -72,7 +73,12 @@ class Player {
     return { steps, difference: compareSides(steps, this.#kafka, this.#ottla) }
   }
 
-  close(): void {
+  /** Takes the topics away again: Kafka maps two files per partition into memory, and the kernel lets it have so many. */
+  async close(): Promise<void> {
+    const topicNames = [...this.#topics]
+    if (topicNames.length > 0) {
+      await Promise.all(this.#sides.map(side => side.ask(deleteTopics, 5, { topicNames }).catch(() => {})))
+    }
     for (const side of this.#sides) side.close()
   }
 

@@ -197,7 +197,8 @@ export class Side {
         const value = this.names.variables.get(variable)
         if (value === undefined || variable.startsWith('gen')) continue
         // Numbers are ids only in fields that hold such.
-        const key = typeof value === 'number' ? `#${value}` : textOf(value)
+        const field = variable.startsWith('pid') ? 'producerId' : 'sessionId'
+        const key = typeof value === 'number' ? `${field}#${value}` : textOf(value)
         if (!found.has(key)) found.set(key, `$${variable}`)
       }
     }

@@ -25,8 +25,9 @@ export const deleteRecordsHandler = handler(deleteRecords, (request, context) =>
 function deleteBefore(topic: string, index: number, asked: number, { broker }: RequestContext): number {
   const partition = broker.replicas.leader(topic, index)
   if (isInternalTopic(topic)) throw new KafkaError('INVALID_TOPIC_EXCEPTION')
-  if (!broker.replicas.topicConfig(topic).list('cleanup.policy').includes('delete'))
-    throw new KafkaError('POLICY_VIOLATION')
+  // Without any policy all is kept, and may be deleted by hand.
+  const policies = broker.replicas.topicConfig(topic).list('cleanup.policy')
+  if (policies.includes('compact') && !policies.includes('delete')) throw new KafkaError('POLICY_VIOLATION')
   const { log } = partition
   const offset = asked === ALL ? log.highWatermark : asked
   if (offset < 0 || offset > log.highWatermark) throw new KafkaError('OFFSET_OUT_OF_RANGE')
