@@ -48,17 +48,18 @@ describe('faults on demand', () => {
     const producer = await producerOf(broker)
     const { values } = await consumerOf(broker, { groupId: 'billing', topic: 'orders' })
     await producer.send({ topic: 'orders', messages: [{ value: 'before' }] })
-    await until(() => values.length === 1, 'a record')
+    await until(() => values.includes('before'), 'a record')
     const moves = [await broker.leaderMoves('orders'), await broker.coordinatorMoves('billing')]
     await producer.send({ topic: 'orders', messages: [{ value: 'after' }] })
-    await until(() => values.length === 2, 'another record')
+    await until(() => values.includes('after'), 'another record')
     await until(async () => (await moves[1].count()) > 0, 'a member that hears of the move')
     expect(await moves[0].count()).toBeGreaterThan(0)
     const told = (await broker.requests()).flatMap(({ errorCodes }) => errorCodes)
     expect(told).toEqual(expect.arrayContaining(['NOT_LEADER_OR_FOLLOWER', 'NOT_COORDINATOR']))
     await producer.send({ topic: 'orders', messages: [{ value: 'last' }] })
-    await until(() => values.length === 3, 'the last record')
-    expect(values).toEqual(['before', 'after', 'last'])
+    await until(() => values.includes('last'), 'the last record')
+    // What was not committed when the coordinator moved may come twice: at least once.
+    expect(new Set(values)).toEqual(new Set(['before', 'after', 'last']))
   })
 
   it('begin rebalances in the middle of the work', async () => {

