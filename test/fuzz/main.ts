@@ -22,6 +22,8 @@ import { type Address, warmUp } from './side.ts'
 const CONFIGS = profileConfigs('main')
 /** How many times a sequence is played again to make it shorter. */
 const REPLAYS = 120
+/** How long that may take. */
+const LONGEST_MS = 90_000
 
 /** @param script that starts and stops Apache Kafka, `test/oracle/kafka` */
 export async function main(script: string, args: string[]): Promise<number> {
@@ -47,9 +49,17 @@ export async function main(script: string, args: string[]): Promise<number> {
     const end = Date.now() + Number(options.minutes) * 60_000
     console.log(`seed ${seed}`)
     let next = 0
+    let failures = 0
     const lane = async () => {
       while (next < Number(options.sequences) && Date.now() < end) {
-        await run.sequence(seed + next++)
+        const each = seed + next++
+        try {
+          await run.sequence(each)
+        } catch (error) {
+          // A broker that is gone would fail them all.
+          if (++failures > 3) throw error
+          console.log(`seed ${each}: ${error}`)
+        }
         if (run.found.size > 0 && !options.all) break
       }
     }
@@ -116,7 +126,10 @@ class Run {
       return
     }
     this.found.set(signature, 1)
-    const fewest = await minimise(whole, async fewer => (await again(fewer)) !== undefined, REPLAYS)
+    console.log(`\nseed ${seed}: ${signature} (making it shorter)`)
+    const end = Date.now() + LONGEST_MS
+    const fails = async (fewer: readonly Step[]) => Date.now() < end && (await again(fewer)) !== undefined
+    const fewest = await minimise(whole, fails, REPLAYS)
     const last = await again(fewest)
     console.log(
       `\nseed ${seed}: ${signature}\n${printScenario(`fuzz ${seed}`, last?.steps ?? fewest, last?.difference ?? difference)}`,

@@ -30,6 +30,8 @@ export interface Answer {
   json: JsonObject | undefined
 }
 
+/** How long a broker may take to answer the player itself. */
+const ASK_MS = 20_000
 /** What stands for a variable that nothing gave a value to; numbers that no broker gives away within a day. */
 const FALLBACKS: Record<string, Json> = {
   m: 'nobody',
@@ -93,6 +95,8 @@ export class Side {
     const wire = await this.#wire('~')
     const step: Request = { kind: 'request', on: '~', api, version, body, bind: {} }
     return new Promise((resolve, reject) => {
+      const late = () => reject(new Error(`${this.title} does not answer ${api.name} of the player`))
+      setTimeout(late, ASK_MS).unref()
       wire.send(this.#frame(step), received => {
         if (received === undefined) reject(new Error(`${this.title} closed the connection of the player`))
         else resolve(this.#read(step, received))
