@@ -1,6 +1,19 @@
 // The layers of the house, derived from one ordered list: a folder imports only what stands before it.
 // docs in ARCHITECTURE.md; test/layers.test.ts plants a forbidden import and demands to be told.
-const line = ['util', 'core', 'protocol', 'records', 'storage', 'log', 'coordinator', 'broker', 'cluster', 'node', 'testing', 'cli']
+const line = [
+  'util',
+  'core',
+  'protocol',
+  'records',
+  'storage',
+  'log',
+  'coordinator',
+  'broker',
+  'cluster',
+  'node',
+  'testing',
+  'cli',
+]
 // Side branches: what each may import besides itself.
 const branches = {
   client: ['util', 'core', 'protocol', 'records'],
@@ -30,7 +43,12 @@ function onlyImports(name, allowed) {
 module.exports = {
   forbidden: [
     ...rules,
-    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycle',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     {
       name: 'pure-part-uses-no-node-module',
       severity: 'error',

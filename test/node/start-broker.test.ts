@@ -173,7 +173,10 @@ describe('startBroker', () => {
 
     const started = `parentPort.postMessage(${JSON.stringify({ type: 'started', facts })});`
     const broker = await begin(`${started} parentPort.on('message', () => { throw new Error('late') })`)
-    await expect(broker.methods.requests()).rejects.toMatchObject({ code: 'OTTLA_WORKER_STOPPED', cause: { message: 'late' } })
+    await expect(broker.methods.requests()).rejects.toMatchObject({
+      code: 'OTTLA_WORKER_STOPPED',
+      cause: { message: 'late' },
+    })
     expect(fatal).toMatchObject([{ code: 'OTTLA_WORKER_STOPPED' }])
     expect(lines).toEqual([expect.stringMatching(/^error internal error: the worker thread .* Error: late$/)])
     await expect(broker.methods.requests()).rejects.toMatchObject({ code: 'OTTLA_WORKER_STOPPED' })
