@@ -1,3 +1,4 @@
+import { ZERO_UUID } from '../util/uuid.ts'
 import type { PlainFields, PlainValue } from './plain-fields.ts'
 import type { RequestLogRecord } from './request-log.ts'
 
@@ -33,7 +34,9 @@ function answerOf({ request, response }: RequestLogRecord): string {
 
 const TOPIC_LISTS = ['topics', 'topicData', 'responses', 'results']
 const PART_LISTS = ['partitions', 'partitionData', 'partitionResponses', 'partitionIndexes']
-const SECRETS = /password|salt|auth|hmac|token/i
+const SECRETS = /password|salt|hmac|authBytes/i
+/** What fields say that say nothing: among them that authorized operations were not asked for, and the id of no topic. */
+const DEFAULTS: readonly PlainValue[] = [null, undefined, '', 0, -1, false, -2_147_483_648, ZERO_UUID]
 
 function brief(fields: PlainFields): string {
   const said: string[] = []
@@ -46,9 +49,9 @@ function brief(fields: PlainFields): string {
 
 /** Whether a value is more than a default. */
 function says(value: PlainValue): boolean {
-  if (value === null || value === undefined || value === '' || value === 0 || value === -1 || value === false)
-    return false
-  return !(Array.isArray(value) && value.length === 0)
+  if (DEFAULTS.includes(value)) return false
+  if (Array.isArray(value)) return value.length > 0
+  return typeof value !== 'object' || brief(value as PlainFields) !== ''
 }
 
 function briefValue(value: PlainValue): string {
