@@ -81,8 +81,6 @@ export interface ConformanceClient {
   remarks?: Partial<Record<StepName, string>>
   /** True for a client that ends with an error when its topic is deleted, rather than wait for it to come back. */
   endsWithTopic?: boolean
-  /** How often a member may join anew though nobody came or went, for a client that does so against Apache Kafka, too. */
-  needlessJoins?: number
   requests: ExpectedRequests
   /** Whether this machine has the client, and which. */
   probe(): Promise<{ version: string } | { missing: string }>

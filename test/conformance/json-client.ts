@@ -14,10 +14,7 @@ import {
   type TopicDescription,
 } from './client.ts'
 
-type Verbs = Omit<
-  ConformanceClient,
-  'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'needlessJoins' | 'requests' | 'probe'
->
+type Verbs = Omit<ConformanceClient, 'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'requests' | 'probe'>
 
 type DriverEvent =
   | { event: 'assigned'; partitions: number[] }

@@ -57,14 +57,6 @@ describe('checkRequests', () => {
     check(log, { otherRequests: ['Fetch v12'], reconnects: true })
   })
 
-  it('lets a client join anew that is known to do so, and no more often than that', () => {
-    const twice = [...good, record('JoinGroup', 5), record('JoinGroup', 5)]
-    const calls = [{ clientId: 'c', role: 'member' as const }]
-    checkRequests(twice, { ...client, needlessJoins: 1 }, calls, {})
-    const again = [...twice, record('JoinGroup', 5)]
-    expect(() => checkRequests(again, { ...client, needlessJoins: 1 }, calls, {})).toThrow(/joins of c/)
-  })
-
   it('sees a batch with another codec', () => {
     expect(() => check([...good, record('Produce', 7, { codecs: ['none'] })])).toThrow(/codecs/)
   })

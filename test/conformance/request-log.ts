@@ -45,7 +45,7 @@ const ORDINARY_ERRORS = [
 /** Fails unless every request of one client's step is as expected. */
 export function checkRequests(
   log: RequestRecord[],
-  client: { name: string; needlessJoins?: number; requests: ExpectedRequests },
+  client: { name: string; requests: ExpectedRequests },
   calls: { clientId: string; role: Role }[],
   step: {
     allowedErrors?: string[]
@@ -61,8 +61,7 @@ export function checkRequests(
     checkVersions(requests, client, step.otherRequests ?? [])
     checkErrors(requests, [...ORDINARY_ERRORS, ...(step.allowedErrors ?? [])])
     if (!step.reconnects) checkConnections(requests, clientId, client.requests.connections[role])
-    const joins = 1 + (client.needlessJoins ?? 0)
-    if (!step.rebalances) expect(countJoins(requests, clientId), `joins of ${clientId}`).toBeLessThanOrEqual(joins)
+    if (!step.rebalances) expect(countJoins(requests, clientId), `joins of ${clientId}`).toBeLessThanOrEqual(1)
     if (role === 'produce' && step.codec) checkCodec(requests, step.codec)
   }
 }

@@ -198,6 +198,7 @@ class JavaMember implements Member {
   readonly clientId: string
   readonly assignments: number[][] = []
   readonly records: ConsumedRecord[] = []
+  readonly #uncommitted: ConsumedRecord[] = []
   readonly #child: Child
 
   constructor(call: Call, { group, topic, reset }: JoinOptions) {
@@ -221,7 +222,9 @@ class JavaMember implements Member {
   #take(event: { name: string; partitions: { partition: number }[] } & ConsumedRecord): void {
     const { partition, offset, key, value } = event
     if (event.name === 'partitions_assigned') this.assignments.push(event.partitions.map(each => each.partition))
-    else if (event.name === 'record_data') this.records.push({ partition, offset, key, value })
+    else if (event.name === 'record_data') this.#uncommitted.push({ partition, offset, key, value })
+    // It commits after each batch and does nothing else until that is done, so a step goes on only then.
+    else if (event.name === 'offsets_committed') this.records.push(...this.#uncommitted.splice(0))
   }
 
   failure(): string | undefined {

@@ -1,4 +1,4 @@
-/** kafka-python twice: as Debian packages it, years behind, and as it is today, from PyPI. */
+/** kafka-python twice: as Debian packages it, years behind, and a new one, from PyPI. */
 import type { ConformanceClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 import { DEBIAN_PYTHON, driver, pythonVersion, VENV_PYTHON } from './environment.ts'
@@ -43,26 +43,23 @@ export const debianKafkaPython: ConformanceClient = {
 export const kafkaPython: ConformanceClient = {
   name: 'kafka-python',
   lacks: {},
-  // A member may join before it knows the topic's partitions, and again with each answer to its Metadata requests.
-  needlessJoins: 2,
   requests: {
     versions: {
       ApiVersions: [4],
-      Metadata: [13],
-      CreateTopics: [7],
-      DeleteTopics: [6],
-      Produce: [9],
-      InitProducerId: [4],
-      Fetch: [12],
-      FindCoordinator: [6],
-      JoinGroup: [7],
-      SyncGroup: [5],
-      OffsetFetch: [8],
-      ListOffsets: [11],
-      Heartbeat: [4],
-      OffsetCommit: [8],
-      OffsetForLeaderEpoch: [4],
-      LeaveGroup: [5],
+      Metadata: [8],
+      CreateTopics: [3],
+      DeleteTopics: [3],
+      Produce: [8],
+      InitProducerId: [1],
+      Fetch: [10],
+      FindCoordinator: [2],
+      JoinGroup: [5],
+      SyncGroup: [3],
+      OffsetFetch: [5],
+      ListOffsets: [5],
+      Heartbeat: [3],
+      OffsetCommit: [7],
+      LeaveGroup: [3],
     },
     connections: { produce: 2, read: 2, member: 3, admin: 3 },
   },

@@ -31,12 +31,6 @@ def offset_of(offset):
     return OffsetAndMetadata(offset, '') if OLD else OffsetAndMetadata(offset, '', -1)
 
 
-def subscribe(consumer, topic, **how):
-    consumer.subscribe([topic], **how)
-    # A member of 3.0.12 that joins before it knows the topic's partitions gets none, and sometimes stays without.
-    consumer.partitions_for_topic(topic)
-
-
 def poll(consumer):
     return [record for records in consumer.poll(timeout_ms=100).values() for record in records]
 
@@ -95,7 +89,7 @@ class Announcer(ConsumerRebalanceListener):
 
 def join(options):
     consumer = consumer_of(options, options['group'], auto_offset_reset=options['reset'], enable_auto_commit=True)
-    subscribe(consumer, options['topic'], listener=Announcer())
+    consumer.subscribe([options['topic']], listener=Announcer())
     leaving = asked_to_leave()
     while not leaving.is_set():
         for record in poll(consumer):
@@ -105,7 +99,7 @@ def join(options):
 
 def consume_and_commit(options):
     consumer = consumer_of(options, options['group'], auto_offset_reset='earliest')
-    subscribe(consumer, options['topic'])
+    consumer.subscribe([options['topic']])
     records = take(consumer, options['count'])
     last = records[-1]
     consumer.commit({TopicPartition(options['topic'], last.partition): offset_of(last.offset + 1)})
