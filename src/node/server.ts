@@ -62,7 +62,7 @@ export class TcpServer implements SocketOwner {
     this.#options = options
     this.env = options.env
     this.graceMs = options.graceMs ?? GRACE_MS
-    if (options.reuseReceiveBuffer !== false) this.#buffer = Buffer.allocUnsafeSlow(RECEIVE_BUFFER_BYTES)
+    if (options.reuseReceiveBuffer !== false) this.#buffer = new Uint8Array(RECEIVE_BUFFER_BYTES)
     this.#server = createServer({ noDelay: true, keepAlive: true, pauseOnConnect: true }, socket =>
       this.#accept(socket),
     )

@@ -42,7 +42,7 @@ export class SocketConnection implements ConnectionSink {
       callback: (length: number) => this.#receive(buffer.subarray(0, length)),
     }
     this.#socket = (onread && adopt(accepted, onread)) ?? accepted
-    if (this.#socket === accepted) accepted.on('data', bytes => void this.#receive(bytes))
+    if (this.#socket === accepted) accepted.on('data', bytes => void this.#receive(plain(bytes)))
     this.#socket.on('error', error => this.#owner.env.log('debug', 'connection broke', { reason: error.message }))
     this.#socket.on('close', () => this.#closed())
   }
@@ -194,4 +194,9 @@ function concat(parts: Uint8Array[], from: number, to: number, bytes: number): U
     position += parts[index].length
   }
   return all
+}
+
+/** The pure part knows no `Buffer`, whose `slice` is a view where that of a `Uint8Array` is a copy. */
+function plain(bytes: Buffer): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }

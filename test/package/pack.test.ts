@@ -52,12 +52,13 @@ describe('the packed package', () => {
     expect(names.trim()).not.toBe('')
   })
 
-  it('has no class twice: what two subpaths export under one name is the same', async () => {
+  it('has no class twice: a class that two subpaths export under one name is the same', async () => {
     const twice = await runModule(`
       const seen = new Map()
       for (const specifier of ${JSON.stringify(subpaths.map(subpath => join('ottla', subpath)))}) {
         for (const [name, value] of Object.entries(await import(specifier))) {
-          if (typeof value === 'function' && seen.has(name) && seen.get(name) !== value) console.log(specifier, name)
+          if (typeof value !== 'function' || !String(value).startsWith('class')) continue
+          if (seen.has(name) && seen.get(name) !== value) console.log(specifier, name)
           seen.set(name, value)
         }
       }`)

@@ -58,7 +58,8 @@ function page({ cursor }: Request, names: string[], limit: number, { broker }: R
       described.push(unknown(name))
       continue
     }
-    const start = cursor?.topicName === name ? cursor.partitionIndex : 0
+    // A cursor may stand behind the last partition: then nothing of that topic is told.
+    const start = cursor?.topicName === name ? Math.min(cursor.partitionIndex, topic.partitions.length) : 0
     const end = Math.min(topic.partitions.length, start + left)
     described.push(describe(topic, start, end))
     if (end < topic.partitions.length)

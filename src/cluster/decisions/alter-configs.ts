@@ -120,7 +120,14 @@ class Alteration {
   }
 
   incremental(): MetadataRecord[] {
-    return this.#change(this.#resource.configs.map(change => [change.name, this.#valueOf(change)]))
+    const { configs } = this.#resource
+    const changes = configs.map(change => [change.name, this.#valueOf(change)] as const)
+    // Kafka's broker looks at lists first, its controller at the operations afterwards.
+    const unknown = configs.find(({ configOperation = SET }) => OPERATIONS[configOperation] === undefined)
+    if (unknown !== undefined) {
+      throw new KafkaError('INVALID_REQUEST', `Unknown operation ${unknown.configOperation}`)
+    }
+    return this.#change(changes)
   }
 
   /** What is not named goes back to its default. */
@@ -159,8 +166,8 @@ class Alteration {
 
   #valueOf({ name, value, configOperation = SET }: Change): string | null {
     const operation = OPERATIONS[configOperation]
-    if (operation === undefined) throw new KafkaError('INVALID_REQUEST', `Unknown operation ${configOperation}`)
-    if (configOperation === DELETE || configOperation === SET) return configOperation === SET ? value : null
+    if (configOperation === DELETE) return null
+    if (configOperation === SET || operation === undefined) return value
     if (DEFINITIONS[this.#kind].get(name)?.type !== 'list') {
       throw new KafkaError('INVALID_CONFIG', `Can't ${operation} to key ${name} because its type is not LIST.`)
     }
