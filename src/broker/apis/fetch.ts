@@ -169,18 +169,15 @@ function byTopic(
   apiVersion: number,
   broker: Broker,
 ): Pick<Response, 'responses' | 'nodeEndpoints'> {
-  const topics = new Map<string, { topic: string; topicId: string; partitions: FetchResult['data'][] }>()
+  const responses: { topic: string; topicId: string; partitions: FetchResult['data'][] }[] = []
   for (const { target, data, topic: name, bytes } of results) {
     if (bytes > 0) broker.counters.fetched(name as string, bytes)
-    const key = target.topic || target.topicId
-    let topic = topics.get(key)
-    if (topic === undefined) {
-      topic = { topic: target.topic, topicId: target.topicId, partitions: [] }
-      topics.set(key, topic)
-    }
-    topic.partitions.push(data)
+    const { topic, topicId } = target
+    const last = responses.at(-1)
+    // The order of the partitions counts: only neighbours of one topic are told together.
+    if (last !== undefined && last.topic === topic && last.topicId === topicId) last.partitions.push(data)
+    else responses.push({ topic, topicId, partitions: [data] })
   }
-  const responses = [...topics.values()]
   if (apiVersion < 16) return { responses }
   const hint = leaderHint(broker)
   for (const { target, data } of results) {
