@@ -157,10 +157,14 @@ async function waitForRecords(member: Member, count: number, producer?: OpenProd
   )
 }
 
-// What is said to who asks for a topic that was deleted, by its name and by its id.
-const GONE = ['Metadata', 'Fetch', 'ListOffsets', 'OffsetFetch', 'OffsetCommit'].flatMap(api =>
-  ['UNKNOWN_TOPIC_OR_PARTITION', 'UNKNOWN_TOPIC_ID'].map(error => `${api} ${error}`),
-)
+// What is said to who asks for a topic that was deleted, by its name and by its id, and to a fetch session that asks for
+// the old id when the name stands for a new topic.
+const GONE = [
+  ...['Metadata', 'Fetch', 'ListOffsets', 'OffsetFetch', 'OffsetCommit'].flatMap(api =>
+    ['UNKNOWN_TOPIC_OR_PARTITION', 'UNKNOWN_TOPIC_ID'].map(error => `${api} ${error}`),
+  ),
+  'Fetch INCONSISTENT_TOPIC_ID',
+]
 // An empty broker knows neither the member nor its fetch session, and has fewer records than the member has seen.
 const FORGOTTEN = [
   ...['Heartbeat', 'OffsetCommit', 'JoinGroup', 'SyncGroup', 'LeaveGroup'].map(api => `${api} UNKNOWN_MEMBER_ID`),
@@ -170,6 +174,8 @@ const FORGOTTEN = [
   // Whoever tells which cluster it was in has to ask for the brokers anew (KIP-1242).
   'ApiVersions REBOOTSTRAP_REQUIRED',
   'FindCoordinator COORDINATOR_NOT_AVAILABLE',
+  // A fetch session begins by name, and goes on by id, or the other way round (KIP-516).
+  'Fetch FETCH_SESSION_TOPIC_ID_ERROR',
   'Fetch FETCH_SESSION_ID_NOT_FOUND',
   'Fetch OFFSET_OUT_OF_RANGE',
 ]

@@ -91,14 +91,12 @@ function checkVersions(
   const unexpected = requests.filter(({ api, version }) => !client.requests.versions[api]?.includes(version))
   const names = new Set(unexpected.map(({ api, version }) => `${api} v${version}`))
   const left = [...names].filter(name => !others.includes(name))
-  expect(left, `requests that ${client.name} does not send to Apache Kafka 4.4`).toEqual([])
+  expect(left.join(', '), `requests that ${client.name} does not send to Apache Kafka 4.4`).toBe('')
 }
 
 function checkErrors(requests: RequestRecord[], allowed: string[]): void {
-  expect(
-    namesOf(requests).filter(error => !allowed.includes(error)),
-    'errors that the client swallowed',
-  ).toEqual([])
+  const unexpected = namesOf(requests).filter(error => !allowed.includes(error))
+  expect(unexpected.join(', '), 'errors that the client swallowed').toBe('')
 }
 
 /** A client that was cut off, or that gave up on a connection, opens one more than its role needs. */
