@@ -144,7 +144,9 @@ export function assignorContract(assignor: Assignor): void {
           // Without racks: what is far from its owner is dealt anew every time, in Kafka too.
           const { rounds, last } = settle(assignor, { ...input, racks: undefined })
           expectValid(input, last, true)
-          expect(rounds).toBeLessThanOrEqual(complete ? 1 : 2)
+          // What is withheld for a round may tip the balance of mixed subscriptions, and then something else moves after it.
+          const withheld = hasEqualSubscriptions(input.members) ? 2 : MOST_ROUNDS
+          expect(rounds).toBeLessThanOrEqual(complete ? 1 : withheld)
         }),
         { numRuns: 500 },
       )
@@ -156,6 +158,14 @@ export function assignorContract(assignor: Assignor): void {
       expect(assignor.assign({ members, partitions: new Map() })).toEqual(new Map([['a', []]]))
     })
   })
+}
+
+/** More than Kafka's own answers were ever seen to take. */
+const MOST_ROUNDS = 3
+
+function hasEqualSubscriptions(members: readonly AssignorMember[]): boolean {
+  const subscriptions = members.map(({ topics }) => [...new Set(topics)].sort().join())
+  return new Set(subscriptions).size <= 1
 }
 
 function shuffle<T>(list: T[]): fc.Arbitrary<T[]> {
