@@ -24,6 +24,8 @@ export interface FetchResult {
   readonly data: PartitionData
   /** Bytes of records. */
   readonly bytes: number
+  /** Bytes that count against the limits: Kafka sends a last batch cut off where the limit is, and counts it. */
+  readonly counted: number
   /** Set when the partition was there to be read, even if reading failed. */
   readonly partition: Partition | undefined
 }
@@ -64,7 +66,7 @@ function readAll(
     const result =
       typeof topic === 'string' ? readTarget(broker, topic, target, options.readCommitted, left, minOneBatch) : topic
     results.push(result)
-    left = Math.max(0, left - result.bytes)
+    left = Math.max(0, left - result.counted)
     if (result.bytes > 0) minOneBatch = false
   }
   return results
@@ -113,7 +115,7 @@ function refused(target: FetchTarget, topic: string | undefined, error: KafkaErr
     logStartOffset: -1,
     abortedTransactions: aborted,
   }
-  return { target, topic, data, bytes: 0, partition: undefined }
+  return { target, topic, data, bytes: 0, counted: 0, partition: undefined }
 }
 
 function readPartition(
@@ -136,7 +138,7 @@ function readPartition(
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
     data.abortedTransactions = null
-    return { target, topic, data, bytes: 0, partition }
+    return { target, topic, data, bytes: 0, counted: 0, partition }
   }
   const isolation = readCommitted ? 'last_stable' : 'high_watermark'
   const read = log.read(target.fetchOffset, { maxBytes, minOneBatch, isolation })
@@ -144,7 +146,9 @@ function readPartition(
   // Of a first batch that does not fit Kafka tells nothing at all.
   const cut = read.sizeInBytes === 0 && maxBytes > 0 && log.availableBytes(target.fetchOffset, isolation, 1) > 0
   if (readCommitted) data.abortedTransactions = cut ? null : read.abortedTransactions
-  return { target, topic, data, bytes: read.sizeInBytes, partition }
+  const bytes = read.sizeInBytes
+  const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
+  return { target, topic, data, bytes, counted, partition }
 }
 
 /** Where the log of the client and ours part, when it says in which epoch it fetched last (KIP-595). */
@@ -166,7 +170,7 @@ export function waitForBytes(
   options: { minBytes: number; maxWaitMs: number; readCommitted: boolean },
 ): Later<true> | undefined {
   const readable = results.filter(({ topic }) => topic !== undefined)
-  const bytes = results.reduce((sum, result) => sum + result.bytes, 0)
+  const bytes = results.reduce((sum, result) => sum + result.counted, 0)
   if (options.maxWaitMs <= 0 || readable.length === 0 || bytes >= options.minBytes) return undefined
   if (readable.some(({ data }) => data.errorCode !== 0 || data.divergingEpoch !== undefined)) return undefined
   if (enough(readable, options)) return undefined

@@ -75,10 +75,10 @@ function isDuration(value: string): boolean {
 
 const REPLICA_LIST = '[partitionId]:[brokerId],[partitionId]:[brokerId],...'
 
-/** Replicas to throttle: pairs of numbers, or `*` for all. */
+/** Replicas to throttle: pairs of numbers, or `*` alone for all. */
 function checkReplicaList(value: string): string | undefined {
   const items = splitList(value)
-  const valid = items[0] === '*' || items.every(item => /^(\d+:\d+)?$/.test(item))
+  const valid = (items.length === 1 && items[0] === '*') || items.every(item => /^(\d+:\d+)?$/.test(item))
   return valid ? undefined : `must be the literal '*' or a list of replicas in the form: ${REPLICA_LIST}`
 }
 
