@@ -30,7 +30,7 @@ export const franzGo: ConformanceClient = {
       LeaveGroup: [5],
     },
     // It opens one for each kind of request: produce, fetch, those that wait, all others.
-    connections: { produce: 3, read: 2, member: 7, admin: 2 },
+    connections: { produce: 3, read: 3, member: 7, admin: 2 },
   },
 
   probe: () => build('franz', 'github.com/twmb/franz-go'),
