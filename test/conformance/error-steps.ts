@@ -69,6 +69,8 @@ async function topicDeletedWhileConsumed(context: StepContext): Promise<void> {
     await endsForLackOfTopic(member)
     return
   }
+  // Some go through another generation, without the topic; that the topic comes back in the middle of it is another story.
+  await new Promise(resolve => setTimeout(resolve, 2000))
   await reference.createTopic(topic, 1)
   await goesOn(member, 3, value => reference.send(topic, 0, [value]))
   await member.close()
@@ -208,6 +210,8 @@ export const ERROR_STEPS = [
       'Fetch INVALID_FETCH_SESSION_EPOCH',
     ],
     rebalances: true,
+    // Some begin with a new connection whenever they begin anew.
+    reconnects: true,
     run: topicDeletedWhileConsumed,
   },
   {
