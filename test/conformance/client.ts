@@ -81,6 +81,8 @@ export interface ConformanceClient {
   remarks?: Partial<Record<StepName, string>>
   /** True for a client that ends with an error when its topic is deleted, rather than wait for it to come back. */
   endsWithTopic?: boolean
+  /** A known fault of the client that shows now and then, so that a step that failed is tried a second time. */
+  knownFault?: string
   requests: ExpectedRequests
   /** Whether this machine has the client, and which. */
   probe(): Promise<{ version: string } | { missing: string }>

@@ -182,6 +182,9 @@ const FORGOTTEN = [
   'Fetch OFFSET_OUT_OF_RANGE',
 ]
 
+// Java fetches by name for the moment in which it does not know the id of a topic.
+const BY_NAME = ['Fetch v12']
+
 export const ERROR_STEPS = [
   {
     name: 'error: produce to a topic that is not there',
@@ -209,6 +212,7 @@ export const ERROR_STEPS = [
       'Fetch OFFSET_OUT_OF_RANGE',
       'Fetch INVALID_FETCH_SESSION_EPOCH',
     ],
+    otherRequests: BY_NAME,
     rebalances: true,
     // Some begin with a new connection whenever they begin anew.
     reconnects: true,
@@ -218,8 +222,7 @@ export const ERROR_STEPS = [
     name: 'error: the broker restarts, empty, while it is used',
     broker: 'own',
     allowedErrors: [...GONE, ...FORGOTTEN, 'Produce UNKNOWN_TOPIC_ID', 'Produce UNKNOWN_TOPIC_OR_PARTITION'],
-    // Java forgets the ids of topics with all that it knew of the cluster, and for a moment fetches by name.
-    otherRequests: ['Fetch v12'],
+    otherRequests: BY_NAME,
     rebalances: true,
     reconnects: true,
     run: restartBroker,

@@ -14,7 +14,10 @@ import {
   type TopicDescription,
 } from './client.ts'
 
-type Verbs = Omit<ConformanceClient, 'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'requests' | 'probe'>
+type Verbs = Omit<
+  ConformanceClient,
+  'name' | 'lacks' | 'remarks' | 'endsWithTopic' | 'knownFault' | 'requests' | 'probe'
+>
 
 type DriverEvent =
   | { event: 'assigned'; partitions: number[] }

@@ -82,7 +82,7 @@ for (const probe of probes) {
       const lacks = probe.client.lacks[step.name as StepName]
       if (lacks) it.skip(`${step.name}: lacks it: ${lacks}`, () => {})
       else if (!possible(step)) it.skip(`${step.name}: not with ${process.env.OTTLA_TARGET}`, () => {})
-      else it.sequential(step.name, () => runStep(probe.client, step))
+      else addTest(probe.client, step)
     }
   })
 }
@@ -106,21 +106,35 @@ function possible(step: Step): boolean {
   return step.broker !== 'strict' || STARTS_BROKERS
 }
 
-async function runStep(client: ConformanceClient, step: Step): Promise<void> {
-  if (!step.broker) return runStepAt({ target: shared, reference }, client, step)
+function addTest(client: ConformanceClient, step: Step): void {
+  let attempt = 0
+  it.sequential(step.name, { retry: client.knownFault ? 1 : 0 }, () => {
+    if (attempt > 0) console.warn(`conformance: ${client.name}, ${step.name}: once more, because ${client.knownFault}`)
+    return runStep(client, step, attempt++)
+  })
+}
+
+async function runStep(client: ConformanceClient, step: Step, attempt: number): Promise<void> {
+  if (!step.broker) return runStepAt({ target: shared, reference }, client, step, attempt)
   const target = step.broker === 'own' ? await startTarget() : strict!
   // A hand that has seen a topic asks for it again and again, also when it was deleted; so each of these gets a new one.
   const own = await startReference(target.bootstrapServers)
   try {
-    await runStepAt({ target, reference: own }, client, step)
+    await runStepAt({ target, reference: own }, client, step, attempt)
   } finally {
     await own.close()
     if (step.broker === 'own') await target.close()
   }
 }
 
-async function runStepAt({ target, reference }: Place, client: ConformanceClient, step: Step): Promise<void> {
-  const own = `${client.name} ${step.name}`.replace(/[^a-z0-9]+/gi, '-').toLowerCase()
+async function runStepAt(
+  { target, reference }: Place,
+  client: ConformanceClient,
+  step: Step,
+  attempt: number,
+): Promise<void> {
+  const name = `${client.name} ${step.name}`
+  const own = `${name}${attempt || ''}`.replace(/[^a-z0-9]+/gi, '-').toLowerCase()
   const calls: { clientId: string; role: Role }[] = []
   const { bootstrapServers } = target
   await step.run({
@@ -139,5 +153,5 @@ async function runStepAt({ target, reference }: Place, client: ConformanceClient
     restart: topics => target.restart!(topics),
   })
   if (target.requests) checkRequests(await target.requests(), client, calls, step)
-  passed.add(own)
+  passed.add(name)
 }

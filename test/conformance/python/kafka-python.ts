@@ -43,6 +43,7 @@ export const debianKafkaPython: ConformanceClient = {
 export const kafkaPython: ConformanceClient = {
   name: 'kafka-python',
   lacks: {},
+  knownFault: 'a member forgets its assignment when that arrives just as the time of poll() runs out',
   requests: {
     versions: {
       ApiVersions: [4],
