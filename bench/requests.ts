@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type { BrokerConnection } from '../src/broker/sink.ts'
 import { Cluster } from '../src/cluster/index.ts'
-import { NODE_PLATFORM } from '../src/node/platform.ts'
+import { nodeRecordsPlatform } from '../src/node/records-platform.ts'
 import { apiVersions } from '../src/protocol/apis/api-versions.ts'
 import { describeGroups } from '../src/protocol/apis/describe-groups.ts'
 import { fetch } from '../src/protocol/apis/fetch.ts'
@@ -32,7 +32,7 @@ const env = new VirtualEnv()
 const storage = new MemoryStorage({ turns: env.turns })
 const cluster = new Cluster({
   env,
-  brokers: [{ id: 1, storage, platform: NODE_PLATFORM }],
+  brokers: [{ id: 1, storage, platform: nodeRecordsPlatform }],
   configs: { 'log.retention.bytes': '50000000', 'log.segment.bytes': '10000000', 'log.segment.delete.delay.ms': '0' },
 })
 cluster.broker(1).register('127.0.0.1', 9092)
@@ -86,7 +86,7 @@ const { topicId } = cluster.broker(1).image.topicsByName.get('orders') as { topi
 const batch = (records: number, size: number) =>
   buildBatch({
     records: Array.from({ length: records }, () => ({ value: new Uint8Array(size) })),
-    crc32c: NODE_PLATFORM.crc32c,
+    crc32c: nodeRecordsPlatform.crc32c,
   })
 const produceOf = (records: Uint8Array) =>
   frame(produce, { acks: -1, timeoutMs: 1000, topicData: [{ topicId, partitionData: [{ index: 0, records }] }] })

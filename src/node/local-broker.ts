@@ -10,7 +10,7 @@ import type { HttpControl, HttpEndpoint } from './http.ts'
 import { LocalMethods } from './local-methods.ts'
 import type { LogFunction } from './log.ts'
 import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
-import { NODE_PLATFORM } from './platform.ts'
+import { nodeRecordsPlatform } from './records-platform.ts'
 import type { BrokerFacts } from './running-broker.ts'
 import { TcpServer } from './server.ts'
 import { SystemEnv } from './system-env.ts'
@@ -46,7 +46,7 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
   const cluster = new MemoryCluster({
     env,
     brokerId: BROKER_ID,
-    platform: NODE_PLATFORM,
+    platform: nodeRecordsPlatform,
     maxBytes: limits.memoryBytes,
     configs: options.configs,
     keepsFields: options.trace,
