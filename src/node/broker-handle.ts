@@ -55,6 +55,10 @@ export class BrokerHandle implements RunningBroker {
     return this.methods.trace(filter)
   }
 
+  async now() {
+    return this.methods.now()
+  }
+
   async advance(time: number | string, options?: AdvanceOptions) {
     return this.methods.advance(time, options)
   }

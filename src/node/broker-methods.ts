@@ -17,6 +17,7 @@ export interface BrokerMethods {
   describe(): Promise<BrokerDescription>
   requests(filter?: RequestFilter): Promise<RequestLogRecord[]>
   trace(filter?: RequestFilter): Promise<string>
+  now(): Promise<number>
   advance(time: number | string, options?: AdvanceOptions): Promise<void>
   reset(): Promise<void>
   snapshot(): Promise<BrokerSnapshot>
@@ -50,6 +51,8 @@ export interface BrokerSnapshot {
 export interface GroupGoal {
   /** Every member has its assignment; without `members` there is one at least. */
   readonly stable?: boolean
+  /** A rebalance is under way: members join, or wait for their assignment. */
+  readonly rebalancing?: boolean
   readonly members?: number
   /** Lag of no more than this, over `topic` or all its topics. */
   readonly lag?: number
@@ -71,6 +74,7 @@ export type BrokerMethod = keyof BrokerMethods
 const NAMES: Record<BrokerMethod, true> = {
   describe: true,
   requests: true,
+  now: true,
   advance: true,
   reset: true,
   snapshot: true,

@@ -4,8 +4,9 @@
 import type { GroupView } from '../broker/group-view.ts'
 import type { GroupGoal } from './broker-methods.ts'
 
-export function isReached(group: GroupView, { stable, members, lag, topic }: GroupGoal): boolean {
+export function isReached(group: GroupView, { stable, rebalancing, members, lag, topic }: GroupGoal): boolean {
   if (stable && !(group.stable && group.members.length > 0)) return false
+  if (rebalancing && !group.state.endsWith('Rebalance')) return false
   if (members !== undefined && group.members.length !== members) return false
   if (lag === undefined) return true
   const partitions = partitionsOf(group, topic)
@@ -20,9 +21,10 @@ function sum(partitions: readonly { lag: number }[]): number {
   return partitions.reduce((total, { lag }) => total + lag, 0)
 }
 
-export function describeGoal(groupId: string, { stable, members, lag, topic }: GroupGoal): string {
+export function describeGoal(groupId: string, { stable, rebalancing, members, lag, topic }: GroupGoal): string {
   const wishes = [
     stable && 'stable',
+    rebalancing && 'in a rebalance',
     members !== undefined && `of ${members} members`,
     lag !== undefined &&
       `with a lag of ${lag === 0 ? 0 : `at most ${lag}`}${topic === undefined ? '' : ` in ${topic}`}`,

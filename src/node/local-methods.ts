@@ -61,6 +61,10 @@ export class LocalMethods implements BrokerMethods {
     return renderTrace(await this.requests(filter))
   }
 
+  async now() {
+    return this.#env.now()
+  }
+
   async advance(time: number | string, { sessions }: AdvanceOptions = {}) {
     const ms = parseDuration(time)
     if (ms === undefined) {

@@ -74,6 +74,12 @@ export interface RunningBroker extends AsyncDisposable {
   /** Begins `times` rebalances of a group (3), the next after `everyMs` (1000), whatever its members do. */
   rebalanceStorm(group: string, options?: { times?: number; everyMs?: number }): Promise<FaultHandle>
   /**
+   * What the broker's clock says, in milliseconds since 1970. Code under test whose own clock is to move along takes it from here.
+   *
+   * @throws OttlaError `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  now(): Promise<number>
+  /**
    * Moves the clock of a broker that was started with `time: 'virtual'`: retention, offsets and whatever else becomes due
    * is done in order, each at its time, before this resolves. Clients go on working; members keep their sessions unless
    * `sessions` says otherwise.

@@ -28,6 +28,19 @@ export class TestGroup {
     return this.#told(this.#methods().awaitGroup(this.groupId, { stable: true, members }, timeoutMs))
   }
 
+  /**
+   * Resolves when a rebalance has begun and is not over: members join, or wait for their assignment. At once when that is so.
+   *
+   * @example
+   * // Whatever the first consumer is at, it is no longer alone.
+   * void second.run()
+   * await broker.group('billing').rebalancing()
+   */
+  async rebalancing(options: { timeoutMs?: number } = {}): Promise<GroupView> {
+    const { timeoutMs = WAIT_TIMEOUT_MS } = options
+    return this.#told(this.#methods().awaitGroup(this.groupId, { rebalancing: true }, timeoutMs))
+  }
+
   /** Resolves when nothing is left to read: the lag of `topic`, or of all topics of the group, is 0. */
   async drained(options: { topic?: string; timeoutMs?: number } = {}): Promise<GroupView> {
     const { topic, timeoutMs = WAIT_TIMEOUT_MS } = options

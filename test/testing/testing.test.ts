@@ -97,6 +97,22 @@ describe('a group', () => {
     )
   })
 
+  it('is waited for until a rebalance is under way', async () => {
+    const { broker } = kafka
+    const group = broker.group('billing')
+    await consumerOf(broker, { groupId: 'billing', topic: 'orders', clientId: 'one' })
+    await group.stable({ members: 1 })
+    await expect(group.rebalancing({ timeoutMs: 20 })).rejects.toThrow(
+      /^waited 20 ms for group billing to be in a rebalance; there is a group that is Stable/,
+    )
+    const gate = await broker.hold({ api: 'JoinGroup', clientId: 'one' })
+    const joining = consumerOf(broker, { groupId: 'billing', topic: 'orders', clientId: 'two' })
+    expect((await group.rebalancing()).state).toBe('PreparingRebalance')
+    await gate.release()
+    await joining
+    await group.stable({ members: 2 })
+  })
+
   it('tells its lag, and is waited for until it has none', async () => {
     const { broker } = kafka
     await broker.topic('orders').produce(...['a', 'b', 'c', 'd'].map(value => ({ value })))

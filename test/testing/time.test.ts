@@ -24,7 +24,9 @@ describe.each([
     await until(() => values.includes('old'), 'the old record')
     const before = await groupOf(broker, 'billing')
 
+    const now = await broker.now()
     await broker.advance('6d')
+    expect((await broker.now()) - now).toBeGreaterThanOrEqual(6 * 86_400_000)
     expect(await partitionOf(broker, 'orders')).toMatchObject({ logStartOffset: 0, logEndOffset: 1 })
     await broker.advance('1d1h')
     expect(await partitionOf(broker, 'orders')).toMatchObject({ logStartOffset: 1, logEndOffset: 1 })
