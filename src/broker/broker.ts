@@ -14,6 +14,7 @@ import { groupConfigOf } from './configs/group-config.ts'
 import { Connection } from './connection.ts'
 import { coordinatorLog } from './coordinator-log.ts'
 import { Counters } from './counters.ts'
+import { type EmulatedRelease, handlersOf } from './emulate/releases.ts'
 import { Faults, type Interceptor } from './faults/faults.ts'
 import { FetchSessions } from './fetch-sessions.ts'
 import type { Handler } from './handler.ts'
@@ -53,12 +54,15 @@ export interface BrokerOptions {
   readonly evictDisconnected?: boolean
   /** Keeps what requests and answers say in the request log. */
   readonly keepsFields?: boolean
+  /** Tells and serves what this release of Kafka does, as far as it is served at all. */
+  readonly emulates?: EmulatedRelease
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
 export class Broker implements MetadataListener {
   readonly id: number
   readonly clusterId: string
+  readonly emulates: EmulatedRelease | undefined
   readonly env: Env
   readonly platform: RecordsPlatform
   readonly config: BrokerConfig
@@ -97,13 +101,15 @@ export class Broker implements MetadataListener {
     const { env, config } = options
     this.id = options.id
     this.clusterId = options.clusterId
+    this.emulates = options.emulates
     this.env = env
     this.platform = options.platform
     this.config = config
     this.limits = options.limits
     this.link = options.link
     this.#onFatal = options.onFatal
-    this.handlers = new Map(HANDLERS.map(handler => [handler.api.key, handler]))
+    const handlers = options.emulates === undefined ? HANDLERS : handlersOf(HANDLERS, options.emulates)
+    this.handlers = new Map(handlers.map(handler => [handler.api.key, handler]))
     this.refusals = new LimitedLog(env, 'warn')
     this.#idleConfigs = new LimitedLog(env, 'warn')
     this.purgatory = new Purgatory(env)

@@ -134,9 +134,9 @@ export class Connection implements BrokerConnection {
       handler = this.#broker.handlers.get(apiKey)
       if (handler === undefined) return this.#fail(`a request for API ${apiKey}, which is not served`)
       const { api } = handler
-      const [min, max] = api.versions
+      const [min, max] = handler.versions
       if (version < min || version > max) {
-        const refusal = refuseVersion(api, correlationId)
+        const refusal = refuseVersion(handler, correlationId)
         if (refusal === undefined) return this.#fail(`${api.name} v${version} (served: v${min} to v${max})`)
         return this.#send(refusal)
       }

@@ -38,6 +38,8 @@ export type Reply<Response> = Answer<Response> | Later<Answer<Response>>
 
 export interface Handler {
   readonly api: Api
+  /** The versions that are answered: those of the schema, fewer where an earlier Kafka is emulated. */
+  readonly versions: readonly [min: number, max: number]
   /** The lowest version that ApiVersions tells; below the lowest one served only for Produce. */
   readonly advertisedMin: number
   /** False for what is answered though ApiVersions does not tell it (telemetry without a receiver). */
@@ -64,6 +66,7 @@ export function handler<Request extends Fields, Response extends Fields>(
 ): Handler {
   return {
     api: api as unknown as Api,
+    versions: api.versions,
     advertisedMin: options.advertisedMin ?? api.versions[0],
     listed: options.listed ?? true,
     differs: options.differs ?? [],

@@ -8,6 +8,8 @@ export interface ScreenFacts {
   clusterId: string
   /** Where metrics are, if they are. */
   http: string | undefined
+  /** The release of Kafka that is emulated, if one is. */
+  emulates: string | undefined
   /** The declared topics, as text. */
   topics: string[]
   /** True when the broker listens for other machines, but tells them an address of this one. */
@@ -25,7 +27,7 @@ export function renderScreen(facts: ScreenFacts): string {
   address    ${bootstrapServers}${facts.needsAdvertised ? warning : ''}
   cluster    ${facts.clusterId}
   data       in memory; it is gone when the broker stops
-  topics     ${topics}${facts.http === undefined ? '' : `\n  metrics    ${facts.http}/metrics`}
+  topics     ${topics}${facts.http === undefined ? '' : `\n  metrics    ${facts.http}/metrics`}${facts.emulates === undefined ? '' : `\n  emulates   Apache Kafka ${facts.emulates}`}
 
   kcat       echo hello | kcat -b ${bootstrapServers} -P -t ${topic}
              kcat -b ${bootstrapServers} -C -t ${topic} -o beginning

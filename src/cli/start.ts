@@ -3,7 +3,8 @@
  * broker is `startBroker`'s.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type LogLevel, OttlaError, type RunningBroker, startBroker } from '../node/index.ts'
+import { RELEASES } from '../broker/emulate/releases.ts'
+import { type BrokerOptions, type LogLevel, OttlaError, type RunningBroker, startBroker } from '../node/index.ts'
 import { formatLine, LOG_LEVELS } from '../node/log.ts'
 import { isWildcard } from '../node/options.ts'
 import { parseProperties } from './properties.ts'
@@ -18,6 +19,7 @@ interface StartOptions {
   config: Record<string, string>
   logLevel: LogLevel
   httpPort?: number
+  emulate?: BrokerOptions['emulate']
 }
 
 /** Unlike `startBroker`, which is for tests, the command waits as Kafka does for more members before the first rebalance. */
@@ -33,6 +35,11 @@ export function startCommand(version: string): Command {
     .option('-c <name=value>', "broker config by Kafka's name; repeatable, stands over --config", addConfig, {})
     .option('--config <file>', 'properties file with broker configs; repeatable, the later wins', addFile, {})
     .option('--http-port <port>', 'serve /metrics, /healthz and /describe on that port of loopback', readPort)
+    .addOption(
+      new Option('--emulate <release>', 'tell clients the API versions of an earlier Kafka').choices(
+        Object.keys(RELEASES),
+      ),
+    )
     .addOption(new Option('--log-level <level>', 'least level to print').choices(LOG_LEVELS).default('warn'))
     .action((options: StartOptions) => start(options, version))
 }
@@ -44,6 +51,7 @@ async function start(options: StartOptions, version: string): Promise<void> {
     advertised: options.advertised,
     topics: options.topic,
     configs: { ...KAFKA_CONFIGS, ...options.config, ...options.c },
+    emulate: options.emulate,
     logLevel: options.logLevel,
     log: (level, message, fields) =>
       process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
@@ -56,6 +64,7 @@ async function start(options: StartOptions, version: string): Promise<void> {
     bootstrapServers: broker.bootstrapServers,
     clusterId: broker.clusterId,
     http: broker.http,
+    emulates: options.emulate && RELEASES[options.emulate].version,
     topics: options.topic,
     needsAdvertised: isWildcard(options.host) && options.advertised === undefined,
   })

@@ -1,6 +1,7 @@
 import { Broker } from '../broker/broker.ts'
 import { brokerConfigDoc } from '../broker/configs/acted-on.ts'
 import { BrokerConfig } from '../broker/configs/broker-config.ts'
+import type { EmulatedRelease } from '../broker/emulate/releases.ts'
 import { forward } from '../broker/forward.ts'
 import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
 import type { ControllerMessageKind, ControllerMessages, Link } from '../broker/link.ts'
@@ -31,6 +32,8 @@ export interface ClusterOptions {
   readonly evictDisconnected?: boolean
   /** Keeps what requests and answers say in the request logs. */
   readonly keepsFields?: boolean
+  /** See `BrokerOptions.emulates`. */
+  readonly emulates?: EmulatedRelease
   /** Told of mistakes of ours: see `Broker.fatal`. */
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
@@ -81,6 +84,7 @@ export class Cluster {
         link: this.#link(),
         forgetProducers,
         keepsFields: options.keepsFields,
+        emulates: options.emulates,
         evictDisconnected: options.evictDisconnected,
         onFatal: options.onFatal,
       })

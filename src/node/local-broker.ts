@@ -51,6 +51,7 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
     configs: options.configs,
     keepsFields: options.trace,
     evictDisconnected: options.evictDisconnected,
+    emulates: options.emulate,
     limits,
     onFatal: error => onFatal(toError(error)),
   })

@@ -84,6 +84,7 @@ describe('checkOptions', () => {
     ],
     [{ limits: { memory: 1 } }, 'OTTLA_INVALID_OPTION | unknown limit memory | did you mean memoryBytes?'],
     [{ limits: { memoryBytes: -1 } }, 'OTTLA_INVALID_OPTION | limit memoryBytes cannot be -1'],
+    [{ emulate: '3.8' }, 'OTTLA_INVALID_OPTION | there is no Kafka 3.8 to emulate | it is one of 2.8, 3.6, 3.9, 4.0'],
     [
       { logLevel: 'loud' },
       'OTTLA_INVALID_OPTION | unknown log level loud | it is one of trace, debug, info, warn, error',

@@ -5,6 +5,7 @@
 import { BROKER_DEFINITIONS } from '../broker/configs/broker-config.ts'
 import type { ConfigDefinition } from '../broker/configs/config-definition.ts'
 import { TOPIC_DEFINITIONS } from '../broker/configs/topic-config.ts'
+import { type EmulatedRelease, RELEASES } from '../broker/emulate/releases.ts'
 import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
 import type { LogLevel } from '../util/env.ts'
 import { OttlaError } from './errors.ts'
@@ -57,6 +58,14 @@ export interface BrokerOptions {
    * and which errors were in the answer.
    */
   trace?: boolean
+  /**
+   * Tells clients the API versions and features of an earlier Kafka, and serves no others, so that clients speak as they would
+   * with it; the release as `'3.9'`. What Ottla does not serve in any version stays away: see docs/emulate.md.
+   *
+   * @example
+   * const broker = await startBroker({ emulate: '2.8' }) // a consumer fetches by topic name: Fetch v12 at the most
+   */
+  emulate?: EmulatedRelease
   /** Bounds of what the broker takes at the most; see {@link Limits}. */
   limits?: Partial<Limits>
   /**
@@ -84,11 +93,14 @@ export interface CheckedOptions {
   virtualTime: boolean
   trace: boolean
   evictDisconnected: boolean
+  emulate: EmulatedRelease | undefined
   http: { port: number; host: string; allowedHosts: string[]; token: string | undefined } | undefined
 }
 
 const OPTION_NAMES =
-  'port host advertised topics configs log logLevel onFatal worker time trace evictDisconnected limits http'.split(' ')
+  'port host advertised topics configs log logLevel onFatal worker time trace evictDisconnected emulate limits http'.split(
+    ' ',
+  )
 /** Enough to see what a test's clients did; the command keeps none. */
 const REQUEST_LOG_SIZE = 10_000
 
@@ -112,6 +124,7 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     limits: checkLimits(options.limits ?? {}),
     trace: options.trace ?? false,
     evictDisconnected: options.evictDisconnected ?? false,
+    emulate: checkEmulate(options.emulate),
     virtualTime: checkTime(options.time),
     http: checkHttp(options.http),
   }
@@ -203,6 +216,11 @@ function checkLimits(limits: Partial<Limits>): Limits {
 function checkTime(time: BrokerOptions['time']): boolean {
   if (time === undefined || time === 'real' || time === 'virtual') return time === 'virtual'
   throw invalid(`time cannot be ${time}`, "it is 'real' or 'virtual'")
+}
+
+function checkEmulate(release: EmulatedRelease | undefined): EmulatedRelease | undefined {
+  if (release === undefined || Object.hasOwn(RELEASES, release)) return release
+  throw invalid(`there is no Kafka ${release} to emulate`, `it is one of ${Object.keys(RELEASES).join(', ')}`)
 }
 
 function checkHttp(http: BrokerOptions['http']): CheckedOptions['http'] {

@@ -1,3 +1,4 @@
+import type { EmulatedRelease } from '../../src/broker/emulate/releases.ts'
 import type { BrokerConnection } from '../../src/broker/sink.ts'
 import { Cluster, type TopicDeclaration } from '../../src/cluster/index.ts'
 import { nodeCompression } from '../../src/node/codecs.ts'
@@ -31,6 +32,7 @@ export function startTestBroker(
     limits?: object
     env?: VirtualEnv
     maxBytes?: number
+    emulates?: EmulatedRelease
   } = {},
 ): TestBroker {
   const env = options.env ?? new VirtualEnv()
@@ -39,6 +41,7 @@ export function startTestBroker(
     brokers: [{ id: 1, storage: new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes }), platform }],
     configs: { 'group.initial.rebalance.delay.ms': '0', 'offsets.topic.num.partitions': '5', ...options.configs },
     limits: { requestLogSize: 1000, ...options.limits },
+    emulates: options.emulates,
     onFatal: error => {
       throw error
     },
@@ -113,6 +116,11 @@ export class TestConnection {
     this.#connection.receive(bytes)
     bytes.fill(0xee)
     this.env.settle()
+  }
+
+  /** The next answer, read as that of a request with this correlation id; undefined while there is none. */
+  read<Req extends Fields, Res extends Fields>(api: Api<Req, Res>, version: number, correlationId: number) {
+    return this.#answer(api as unknown as Api, version, correlationId) as Decoded<Struct<Res>> | undefined
   }
 
   disconnect(): void {

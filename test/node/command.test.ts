@@ -159,6 +159,7 @@ describe('ottla start', () => {
     [['start', '--port', '70000'], /--port <port>.*from 0 to 65535/],
     [['start', '--prot', '1'], /unknown option '--prot'\n\(Did you mean --port\?\)/],
     [['start', '--log-level', 'loud'], /Allowed choices are trace, debug, info, warn, error/],
+    [['start', '--emulate', '3.8'], /Allowed choices are 2\.8, 3\.6, 3\.9, 4\.0/],
     [['strat'], /unknown command 'strat'\n\(Did you mean start\?\)/],
   ])('refuses %j', async (args, expected) => {
     const refused = await ended(ottla(...args))
