@@ -58,6 +58,8 @@ export interface FileSystem {
   syncFile(file: FileId): Later<FileSystemFailure | undefined>
   /** The file may not be used from the call on. What was not synced is neither synced nor lost. */
   closeFile(file: FileId): Later<FileSystemFailure | undefined>
+  /** The same at once, for a caller that has run out of descriptors. */
+  closeFileNow(file: FileId): void
 
   /** What is at a path; undefined when nothing is. */
   status(path: string): FileStatus | undefined

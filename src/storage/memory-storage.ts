@@ -111,6 +111,10 @@ export class MemoryStorage implements Storage {
     return this.#done()
   }
 
+  syncDirectory(): Later<StorageFailure | undefined> {
+    return this.#done()
+  }
+
   lock(): Later<StorageFailure | undefined> {
     if (this.#locked) return this.#failed('LOCKED', 'the storage is in use')
     this.#locked = true

@@ -1,6 +1,6 @@
 /**
- * What every implementation of the storage port must do. Each implementation runs this suite from its own test; it is
- * no test of limits or of durability, which differ.
+ * What every implementation of the storage port must do: memory, a disk, a simulated disk. Each runs this suite from a test of
+ * its own; it is no test of limits or of durability, which differ.
  */
 
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -95,6 +95,39 @@ export function storageContract(name: string, make: () => StorageUnderTest | Pro
         expect(storage.list('')).toEqual(['e'])
         expect(joined(storage.open('e/b').read(0, 9))).toEqual([1])
         expect(() => storage.rename('d', 'f')).toThrow(StorageError)
+      })
+
+      it('gives a name free at once, before what had it is removed for good', async () => {
+        storage.open('d/f', { create: true }).appendv([bytes(1, 2, 3)])
+        const removals = [storage.remove('d/f')]
+        expect([storage.exists('d/f'), storage.list('d')]).toEqual([false, []])
+        storage.open('d/f', { create: true }).appendv([bytes(4)])
+        removals.push(storage.remove('d'))
+        expect([storage.exists('d'), storage.list('')]).toEqual([false, []])
+        storage.open('d/f', { create: true }).appendv([bytes(5)])
+        for (const removal of removals) expect(await under.settled(removal)).toBeUndefined()
+        expect([storage.list(''), storage.list('d')]).toEqual([['d'], ['f']])
+        expect(joined(storage.open('d/f').read(0, 9))).toEqual([5])
+      })
+
+      it('renames a file into another directory, which is made', async () => {
+        const file = storage.open('a/f', { create: true })
+        file.appendv([bytes(1)])
+        storage.rename('a/f', 'b/c/g')
+        expect([storage.list('a'), storage.list('b/c')]).toEqual([[], ['g']])
+        file.appendv([bytes(2)])
+        expect(await under.settled(file.flush())).toBeUndefined()
+        expect(joined(storage.open('b/c/g').read(0, 9))).toEqual([1, 2])
+        storage.open('a/f', { create: true }).appendv([bytes(3)])
+        expect(joined(file.read(0, 9))).toEqual([1, 2])
+      })
+
+      it('syncs a directory, and the root', async () => {
+        storage.open('d/f', { create: true })
+        storage.rename('d/f', 'd/g')
+        expect(await under.settled(storage.syncDirectory('d'))).toBeUndefined()
+        await under.settled(storage.remove('d'))
+        expect(await under.settled(storage.syncDirectory(''))).toBeUndefined()
       })
 
       it('keeps handles usable across a rename', () => {
@@ -205,6 +238,60 @@ export function storageContract(name: string, make: () => StorageUnderTest | Pro
         expect(await under.settled(storage.replace('new/f', bytes()))).toBeUndefined()
         expect(storage.open('new/f').size).toBe(0)
         expect(storage.list('d')).toEqual(['f'])
+      })
+
+      it('replaces a file several times in a row: the last content stays, and all are told', async () => {
+        const laters = [1, 2, 3, 4].map(value => storage.replace('d/f', bytes(value)))
+        for (const later of laters) expect(await under.settled(later)).toBeUndefined()
+        expect(joined(storage.open('d/f').read(0, 9))).toEqual([4])
+        expect(storage.list('d')).toEqual(['f'])
+      })
+
+      it('replaces a file of a directory that is renamed or removed meanwhile', async () => {
+        const first = storage.replace('d/f', bytes(1))
+        storage.rename('d', 'e')
+        expect(await under.settled(first)).toBeUndefined()
+        expect(storage.list('')).toEqual(['e'])
+        expect(joined(storage.open('e/f').read(0, 9))).toEqual([1])
+        const second = storage.replace('e/f', bytes(2))
+        const removed = storage.remove('e')
+        expect(await under.settled(second)).toBeUndefined()
+        expect(await under.settled(removed)).toBeUndefined()
+        expect(storage.list('')).toEqual([])
+      })
+
+      it('has a size that all handles share, also of one that was opened again', async () => {
+        const one = storage.open('f', { create: true })
+        const two = storage.open('f')
+        one.appendv([bytes(1, 2)])
+        two.appendv([bytes(3)])
+        expect([one.size, two.size]).toEqual([3, 3])
+        expect(await under.settled(one.close())).toBeUndefined()
+        expect(joined(two.read(0, 9))).toEqual([1, 2, 3])
+        expect(await under.settled(two.close())).toBeUndefined()
+        expect(storage.open('f').size).toBe(3)
+      })
+
+      it('appends nothing for parts without bytes', () => {
+        const file = storage.open('f', { create: true })
+        file.appendv([])
+        file.appendv([bytes(), bytes()])
+        expect(file.size).toBe(0)
+      })
+
+      it('keeps many files in use at a time', async () => {
+        const files = Array.from({ length: 100 }, (_, index) =>
+          storage.open(`d-${index % 7}/f-${index}`, { create: true }),
+        )
+        for (let round = 0; round < 3; round++) {
+          for (const [index, file] of files.entries()) file.appendv([bytes(index, round)])
+        }
+        for (const [index, file] of files.entries()) {
+          expect(joined(file.read(0, 9))).toEqual([index, 0, index, 1, index, 2])
+          if (index % 3 === 0) expect(await under.settled(file.flush())).toBeUndefined()
+        }
+        for (const file of files) expect(await under.settled(file.close())).toBeUndefined()
+        expect(joined(storage.open('d-1/f-99').read(4, 2))).toEqual([99, 2])
       })
 
       it('flushes and closes', async () => {

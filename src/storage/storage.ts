@@ -15,9 +15,15 @@ export interface Storage {
   list(directory: string): string[]
   /** Removes a file, or a directory with all it holds. */
   remove(path: string): Later<StorageFailure | undefined>
+  /** Moves a file, over another one if need be, or a directory; the directories of `to` are made. */
   rename(from: string, to: string): void
   /** Puts `bytes` in the place of a file's content so that after a crash either the old or the new is there, whole. */
   replace(path: string, bytes: Uint8Array): Later<StorageFailure | undefined>
+  /**
+   * Settles once the entries of a directory, as they are now, would survive a power cut: for files in it that were renamed or
+   * removed. Whoever flushes a file needs it not, nor whoever replaces one.
+   */
+  syncDirectory(directory: string): Later<StorageFailure | undefined>
   /** Takes the storage for this process alone; settles with a failure when somebody has it. */
   lock(): Later<StorageFailure | undefined>
   /** Where it is and how much room there is. */
@@ -39,6 +45,10 @@ export interface StorageUsage {
   readonly usableBytes: number
 }
 
+/**
+ * A handle on a file. It goes on reading the same bytes when the file is renamed, replaced or removed, as long as it need not be
+ * opened again: a disk keeps a bounded number of files open. Whoever has no use for it any more closes it.
+ */
 export interface StorageFile {
   readonly path: string
   readonly size: number
@@ -53,7 +63,10 @@ export interface StorageFile {
   read(position: number, length: number): Uint8Array[]
   writeAt(position: number, bytes: Uint8Array): void
   truncate(size: number): void
-  /** Settles once everything appended so far would survive a power cut. Never tried again after a failure. */
+  /**
+   * Settles once everything written so far would survive a power cut, and the file's name with it. Never tried again after a
+   * failure: from then on every flush of the file fails.
+   */
   flush(): Later<StorageFailure | undefined>
   close(): Later<StorageFailure | undefined>
 }

@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { diskForTests } from '../../test/support/disk.ts'
+import { storageContract } from '../storage/storage.contract.ts'
+
+storageContract('disk', () => diskForTests())
+storageContract('disk with few open files', () => diskForTests({ maxOpenFiles: 1 }))
+
+describe('NodeFileSystem', () => {
+  it('makes its root with all directories above it', () => {
+    const { root } = diskForTests()
+    const { storage } = diskForTests({ root: join(root, 'a/b') })
+    storage.open('f', { create: true }).appendv([Uint8Array.of(1)])
+    expect(diskForTests({ root }).storage.list('a/b')).toEqual(['f'])
+  })
+
+  it('says how much room there is', () => {
+    const { storage, root } = diskForTests()
+    const { path, totalBytes, usableBytes } = storage.usage()
+    expect(path).toBe(root)
+    expect(totalBytes).toBeGreaterThan(1_000_000)
+    expect(usableBytes).toBeLessThanOrEqual(totalBytes)
+  })
+
+  it('hands out plain arrays, whose slice copies', () => {
+    const { storage, root } = diskForTests()
+    writeFileSync(join(root, 'f'), 'abc')
+    const [bytes] = storage.open('f').read(0, 3)
+    expect(Object.getPrototypeOf(bytes)).toBe(Uint8Array.prototype)
+  })
+
+  it('reports what cannot be synced', async () => {
+    const { fileSystem, settled } = diskForTests()
+    expect(await settled(fileSystem.syncDirectory('nothing'))).toMatchObject({ code: 'ENOENT' })
+    expect(await settled(fileSystem.unlink('nothing'))).toMatchObject({ code: 'ENOENT' })
+  })
+})
