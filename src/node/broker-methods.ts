@@ -26,6 +26,7 @@ export interface BrokerMethods {
   addNamedFault(fault: NamedFault): Promise<FaultId>
   endFault(id: FaultId): Promise<void>
   faultCount(id: FaultId): Promise<number>
+  metBy(id: FaultId, count: number, timeoutMs: number): Promise<void>
   heldBy(id: FaultId): Promise<number>
   arrivedAt(id: FaultId, count: number, timeoutMs: number): Promise<void>
   releaseFrom(id: FaultId, count?: number): Promise<number>
@@ -84,6 +85,7 @@ const NAMES: Record<BrokerMethod, true> = {
   addNamedFault: true,
   endFault: true,
   faultCount: true,
+  metBy: true,
   heldBy: true,
   arrivedAt: true,
   releaseFrom: true,

@@ -11,6 +11,19 @@ export const WAIT_TIMEOUT_MS = 10_000
 export interface FaultHandle extends AsyncDisposable {
   /** How many requests it has met. */
   count(): Promise<number>
+  /**
+   * Resolves when it has met `count` requests.
+   *
+   * @throws OttlaError `OTTLA_TIMEOUT` after `timeoutMs`, 10 seconds by default, with how many it has met.
+   *
+   * @example
+   * const full = await broker.diskFull()
+   * const sending = producer.send({ topic: 'orders', messages: [{ value: 'patient' }] })
+   * await full.met(2) // refused, tried again, and refused
+   * await full.end()
+   * await sending
+   */
+  met(count: number, options?: { timeoutMs?: number }): Promise<void>
   /** Ends it; what it holds goes on. May be called again, and does nothing then. */
   end(): Promise<void>
 }
@@ -38,7 +51,12 @@ export function faultHandle(methods: () => BrokerMethods, id: FaultId): FaultHan
       if (!(error instanceof OttlaError && error.code === 'OTTLA_BROKER_CLOSED')) throw error
     }
   }
-  return { count: () => methods().faultCount(id), end, [Symbol.asyncDispose]: end }
+  return {
+    count: () => methods().faultCount(id),
+    met: (count, { timeoutMs = WAIT_TIMEOUT_MS } = {}) => methods().metBy(id, count, timeoutMs),
+    end,
+    [Symbol.asyncDispose]: end,
+  }
 }
 
 export function gate(methods: () => BrokerMethods, id: FaultId): Gate {

@@ -133,6 +133,17 @@ export class LocalMethods implements BrokerMethods {
     return this.#faultsOf(id).faults.reduce((sum, { count }) => sum + count, 0)
   }
 
+  async metBy(id: FaultId, count: number, timeoutMs: number) {
+    const { faults } = this.#faultsOf(id)
+    const met = () => faults.reduce((sum, each) => sum + each.count, 0)
+    await this.#waits.for({
+      what: `${count} requests that meet the fault`,
+      timeoutMs,
+      look: () => met() >= count || undefined,
+      seen: () => `${met()}`,
+    })
+  }
+
   async heldBy(id: FaultId) {
     return this.#faultsOf(id).faults.reduce((sum, { held }) => sum + held.size, 0)
   }

@@ -52,7 +52,7 @@ describe('faults on demand', () => {
     const moves = [await broker.leaderMoves('orders'), await broker.coordinatorMoves('billing')]
     await producer.send({ topic: 'orders', messages: [{ value: 'after' }] })
     await until(() => values.includes('after'), 'another record')
-    await until(async () => (await moves[1].count()) > 0, 'a member that hears of the move')
+    await moves[1].met(1)
     expect(await moves[0].count()).toBeGreaterThan(0)
     const told = (await broker.requests()).flatMap(({ errorCodes }) => errorCodes)
     expect(told).toEqual(expect.arrayContaining(['NOT_LEADER_OR_FOLLOWER', 'NOT_COORDINATOR']))
@@ -78,7 +78,10 @@ describe('faults on demand', () => {
     const producer = await producerOf(broker)
     const full = await broker.diskFull()
     const sent = producer.send({ topic: 'orders', messages: [{ value: 'patient' }] })
-    await until(async () => (await full.count()) > 1, 'a producer that tries again')
+    await full.met(2)
+    await expect(full.met(1000, { timeoutMs: 20 })).rejects.toThrow(
+      /^waited 20 ms for 1000 requests that meet the fault; there is \d+$/,
+    )
     await full.end()
     await sent
     expect((await broker.requests({ api: 'Produce' })).at(-1)?.errorCodes).toEqual([])
