@@ -1,16 +1,11 @@
 /**
  * The bytes of one file of the memory storage. They lie in chunks that begin small, since most partitions are small, and
- * double up to 1 MiB. A byte that was written is never moved and never overwritten: readers hold views. So truncation
- * gives up the rest of a chunk, and writing into the middle copies the chunk first.
+ * double up to 1 MiB. A byte that was written is never moved and never overwritten: readers hold views, and other files, such
+ * as other replicas of a partition, share the slabs that the chunks lie in. So truncation gives up the rest of a chunk, and
+ * writing into the middle copies the chunk first.
  */
 
-import { StorageError } from './storage.ts'
-
-/** What all files of a storage take, and may take, together. */
-export interface MemoryMeter {
-  used: number
-  readonly max: number
-}
+import type { MemoryMeter } from './memory-meter.ts'
 
 interface Chunk {
   /** Position in the file of its first byte. */
@@ -19,11 +14,15 @@ interface Chunk {
   length: number
   /** Bytes that may be written to it. Less than it has once it was cut: behind that lie bytes somebody may hold. */
   capacity: number
+  /** In a slab of its own, or in one that belongs to several. */
   bytes: Uint8Array
+  readonly isShared: boolean
 }
 
 const FIRST_CHUNK = 4 * 1024
 const LARGEST_CHUNK = 1024 * 1024
+/** Less than this is copied rather than shared: a chunk for each costs more than it saves. */
+const LEAST_SHARED = 1024
 
 export class MemoryFile {
   size = 0
@@ -45,6 +44,29 @@ export class MemoryFile {
     const missing = length - (last ? last.capacity - last.length : 0)
     if (missing > 0) this.#addChunks(missing)
     for (const part of parts) index = this.#put(part, index)
+  }
+
+  /**
+   * Appends bytes that will never change, such as a read of another file handed out, without copying them: both files hold
+   * the same slab. Throws NO_SPACE, and appends nothing, when the slab is not counted yet and does not fit.
+   */
+  share(part: Uint8Array): void {
+    const last = this.#chunks.at(-1)
+    const goesOn =
+      last !== undefined && last.bytes.buffer === part.buffer && endOf(last) === part.byteOffset && last.isShared
+    if (!goesOn && part.length < LEAST_SHARED) return this.append([part], part.length)
+    if (goesOn) {
+      const { byteOffset } = last.bytes
+      last.bytes = new Uint8Array(part.buffer, byteOffset, last.length + part.length)
+      last.length += part.length
+      last.capacity = last.length
+    } else {
+      if (this.#isLimited && !this.#meter.has(part.buffer)) this.#meter.demand(part.buffer.byteLength)
+      // What the chunk before has left is given up, so that the positions go on without a gap.
+      if (last !== undefined) last.capacity = last.length
+      this.#push({ start: this.size, length: part.length, capacity: part.length, bytes: part, isShared: true })
+    }
+    this.size += part.length
   }
 
   /** Gives an empty file `bytes` in a chunk just as large: for small files that are replaced as a whole. */
@@ -79,7 +101,7 @@ export class MemoryFile {
         const previous = this.#chunks.at(-1)
         const wanted = previous ? Math.min(LARGEST_CHUNK, Math.max(FIRST_CHUNK, previous.capacity * 2)) : FIRST_CHUNK
         // Near the ceiling a chunk is as large as it must be.
-        const room = this.#exempt ? Number.POSITIVE_INFINITY : this.#meter.max - this.#meter.used
+        const room = this.#exempt ? Number.POSITIVE_INFINITY : this.#meter.room
         const capacity = wanted <= room ? wanted : Math.min(left, LARGEST_CHUNK)
         this.#addChunk(capacity)
         left -= capacity
@@ -91,21 +113,23 @@ export class MemoryFile {
   }
 
   #addChunk(capacity: number): void {
-    const meter = this.#meter
-    if (this.#linked && !this.#exempt && meter.used + capacity > meter.max) {
-      throw new StorageError(
-        'NO_SPACE',
-        `no space: ${meter.used} of ${meter.max} bytes are used, ${capacity} more needed`,
-      )
-    }
+    if (this.#isLimited) this.#meter.demand(capacity)
     const previous = this.#chunks.at(-1)
     const start = previous ? previous.start + previous.capacity : 0
-    this.#chunks.push({ start, length: 0, capacity, bytes: new Uint8Array(capacity) })
-    if (this.#linked) meter.used += capacity
+    this.#push({ start, length: 0, capacity, bytes: new Uint8Array(capacity), isShared: false })
   }
 
-  #release(chunk: Chunk): void {
-    if (this.#linked) this.#meter.used -= chunk.bytes.length
+  get #isLimited(): boolean {
+    return this.#linked && !this.#exempt
+  }
+
+  #push(chunk: Chunk): void {
+    this.#chunks.push(chunk)
+    if (this.#linked) this.#meter.take(chunk.bytes.buffer)
+  }
+
+  #release({ bytes }: Chunk): void {
+    if (this.#linked) this.#meter.release(bytes.buffer)
   }
 
   readInto(position: number, target: Uint8Array): number {
@@ -144,7 +168,9 @@ export class MemoryFile {
       const count = Math.min(chunk.length - from, bytes.length - done)
       const copy = chunk.bytes.slice()
       copy.set(bytes.subarray(done, done + count), from)
+      this.#release(chunk)
       chunk.bytes = copy
+      if (this.#linked) this.#meter.take(copy.buffer)
       done += count
     }
   }
@@ -174,10 +200,9 @@ export class MemoryFile {
   fork(meter: MemoryMeter): MemoryFile {
     const fork = new MemoryFile(meter, { exempt: this.#exempt })
     fork.size = this.size
-    fork.#chunks = this.#chunks
-      .filter(({ length }) => length > 0)
-      .map(({ start, length, bytes }) => ({ start, length, capacity: length, bytes }))
-    for (const { bytes } of fork.#chunks) meter.used += bytes.length
+    for (const { start, length, bytes } of this.#chunks) {
+      if (length > 0) fork.#push({ start, length, capacity: length, bytes, isShared: true })
+    }
     return fork
   }
 
@@ -193,4 +218,9 @@ export class MemoryFile {
     }
     return low
   }
+}
+
+/** Where in its slab the bytes of a chunk end. */
+function endOf({ bytes, length }: Chunk): number {
+  return bytes.byteOffset + length
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AssertionError } from '../util/assert.ts'
 import { Turns } from '../util/turns.ts'
+import { MemoryMeter } from './memory-meter.ts'
 import { MemoryStorage } from './memory-storage.ts'
 import { storageContract } from './storage.contract.ts'
 
@@ -154,5 +155,58 @@ describe('a fork of a memory storage', () => {
     fork.remove('file')
     expect(fork.usedBytes).toBe(0)
     expect(storage.usedBytes).toBeGreaterThan(0)
+  })
+})
+
+describe('files that share bytes', () => {
+  const file = (storage: MemoryStorage, path: string) => storage.open(path, { create: true })
+  const numbers = (length: number, from = 0) => Uint8Array.from({ length }, (_, index) => (from + index) % 251)
+  const content = (of: { size: number; read(position: number, length: number): Uint8Array[] }) =>
+    of.read(0, of.size).flatMap(part => [...part])
+
+  it('count them once, until the last has let go', () => {
+    const meter = new MemoryMeter()
+    const [first, second] = [1, 2].map(() => new MemoryStorage({ turns: new Turns(), meter }))
+    const leader = file(first, 'f')
+    leader.appendv([numbers(4 * KIB)])
+    const follower = file(second, 'f')
+    follower.appendv(leader.read(0, 2 * KIB), { immutable: true })
+    follower.appendv(leader.read(2 * KIB, 2 * KIB), { immutable: true })
+    expect(meter.used).toBe(4 * KIB)
+    expect(content(follower)).toEqual([...numbers(4 * KIB)])
+    first.remove('f')
+    expect(meter.used).toBe(4 * KIB)
+    expect(content(follower)).toEqual([...numbers(4 * KIB)])
+    second.remove('f')
+    expect(meter.used).toBe(0)
+  })
+
+  it('are each cut, and go on, without harm to another', () => {
+    const storage = make()
+    const leader = file(storage, 'leader')
+    leader.appendv([numbers(3 * KIB)])
+    const follower = file(storage, 'follower')
+    follower.appendv(leader.read(0, 3 * KIB), { immutable: true })
+    leader.truncate(1 * KIB)
+    leader.appendv([numbers(2 * KIB, 100)])
+    expect(content(follower)).toEqual([...numbers(3 * KIB)])
+    follower.truncate(2 * KIB)
+    follower.writeAt(0, Uint8Array.of(77))
+    follower.appendv([Uint8Array.of(5)])
+    follower.appendv(leader.read(1 * KIB, 2 * KIB), { immutable: true })
+    expect(content(leader)).toEqual([...numbers(1 * KIB), ...numbers(2 * KIB, 100)])
+    expect(content(follower)).toEqual([77, ...numbers(2 * KIB).slice(1), 5, ...numbers(2 * KIB, 100)])
+  })
+
+  it('copy what is small, and refuse a slab that does not fit', () => {
+    const storage = make(8 * KIB)
+    const small = file(storage, 'small')
+    small.appendv([numbers(10)], { immutable: true })
+    expect(storage.usedBytes).toBe(4 * KIB)
+    const large = new Uint8Array(8 * KIB)
+    expect(() => small.appendv([large], { immutable: true })).toThrow(expect.objectContaining({ code: 'NO_SPACE' }))
+    expect(content(small)).toEqual([...numbers(10)])
+    small.appendv([numbers(10, 10)])
+    expect(content(small)).toEqual([...numbers(20)])
   })
 })

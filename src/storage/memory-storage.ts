@@ -8,8 +8,10 @@ import { assert } from '../util/assert.ts'
 import { totalLength } from '../util/byte-writer.ts'
 import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
-import { MemoryFile, type MemoryMeter } from './memory-file.ts'
+import { MemoryFile } from './memory-file.ts'
+import { MemoryMeter } from './memory-meter.ts'
 import {
+  type AppendOptions,
   type OpenOptions,
   type Storage,
   StorageError,
@@ -25,6 +27,8 @@ export interface MemoryStorageOptions {
   turns: Turns
   /** How many bytes all files may take together, counted in whole chunks; no limit by default. */
   maxBytes?: number
+  /** Counts for several storages, such as those of all brokers of a process; instead of `maxBytes`. */
+  meter?: MemoryMeter
 }
 
 /**
@@ -43,7 +47,7 @@ export class MemoryStorage implements Storage {
 
   constructor(options: MemoryStorageOptions) {
     this.#turns = options.turns
-    this.#meter = { used: 0, max: options.maxBytes ?? Number.POSITIVE_INFINITY }
+    this.#meter = options.meter ?? new MemoryMeter(options.maxBytes)
   }
 
   /** Bytes taken by the chunks of all files, used or not. */
@@ -191,8 +195,10 @@ class OpenFile implements StorageFile {
     return this.#file.size
   }
 
-  appendv(parts: readonly Uint8Array[]): void {
-    this.#file.append(parts, totalLength(parts))
+  appendv(parts: readonly Uint8Array[], options?: AppendOptions): void {
+    const [part] = parts
+    if (options?.immutable && parts.length === 1) this.#file.share(part)
+    else this.#file.append(parts, totalLength(parts))
   }
 
   readInto(position: number, target: Uint8Array): number {

@@ -38,6 +38,11 @@ export interface OpenOptions {
   readonly exempt?: boolean
 }
 
+export interface AppendOptions {
+  /** The bytes never change, as those of a read of another file: memory may share one part of them instead of copying it. */
+  readonly immutable?: boolean
+}
+
 export interface StorageUsage {
   /** A name for people: the directory, or `/memory`. */
   readonly path: string
@@ -52,8 +57,11 @@ export interface StorageUsage {
 export interface StorageFile {
   readonly path: string
   readonly size: number
-  /** Appends all parts or, when it throws {@link StorageError}, nothing. The bytes are copied before it returns. */
-  appendv(parts: readonly Uint8Array[]): void
+  /**
+   * Appends all parts or, when it throws {@link StorageError}, nothing. The bytes are copied before it returns, unless they
+   * are said to be immutable.
+   */
+  appendv(parts: readonly Uint8Array[], options?: AppendOptions): void
   /** Copies bytes from `position` on into `target`; returns how many there were. */
   readInto(position: number, target: Uint8Array): number
   /**
