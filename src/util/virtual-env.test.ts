@@ -36,6 +36,16 @@ describe('VirtualEnv', () => {
     expect(seen).toEqual(['before', 'first', 'turn of the first', 'second'])
   })
 
+  it('steps from one timer to the next, also when both are due at once', () => {
+    const env = new VirtualEnv({ now: 1000 })
+    const seen: string[] = []
+    env.timer(5, () => seen.push('first'))
+    env.timer(5, () => env.turns.enqueue(() => seen.push('second')))
+    expect([env.step(), env.now(), seen]).toEqual([true, 1005, ['first']])
+    expect([env.step(), env.now(), seen]).toEqual([true, 1005, ['first', 'second']])
+    expect([env.step(), env.now()]).toEqual([false, 1005])
+  })
+
   it('settles without moving the clock', () => {
     const env = new VirtualEnv({ now: 5 })
     let ran = false

@@ -60,6 +60,17 @@ export class VirtualEnv implements Env {
     this.turns.drain()
   }
 
+  /** Moves the clock to the next timer and fires that one alone. False when none is set. */
+  step(): boolean {
+    this.turns.drain()
+    const due = this.#timers.nextDue()
+    if (due === undefined) return false
+    this.#now = Math.max(this.#now, due)
+    this.#timers.take(this.#now)?.()
+    this.turns.drain()
+    return true
+  }
+
   /** Moves the clock by `ms`, firing due timers in order, each at its own time. */
   advance(ms: number): void {
     assert(ms >= 0, `the clock does not go back: ${ms}`)
