@@ -20,7 +20,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeTopicsResult;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -221,7 +223,7 @@ public final class Driver {
 
   private JsonNode createTopic() throws Exception {
     Map<String, String> configs = new HashMap<>();
-    options.get("configs").properties().forEach(each -> configs.put(each.getKey(), each.getValue().asText()));
+    options.get("configs").fields().forEachRemaining(each -> configs.put(each.getKey(), each.getValue().asText()));
     NewTopic created = new NewTopic(topic, options.get("partitions").asInt(), (short) 1).configs(configs);
     try (Admin admin = Admin.create(settings())) {
       admin.createTopics(List.of(created)).all().get();
@@ -233,10 +235,21 @@ public final class Driver {
     ObjectNode description = JSON.createObjectNode();
     ArrayNode leaders = description.putArray("leaders");
     try (Admin admin = Admin.create(settings())) {
-      admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions()
+      descriptions(admin.describeTopics(List.of(topic))).get().get(topic).partitions()
           .forEach(partition -> leaders.add(partition.leader().id()));
     }
     return description.put("partitions", leaders.size());
+  }
+
+  /** Called otherwise before 3.1, and gone under the old name in 4.0; old clients run this program too. */
+  @SuppressWarnings("unchecked")
+  private static Future<Map<String, TopicDescription>> descriptions(DescribeTopicsResult result) throws Exception {
+    Class<?> results = DescribeTopicsResult.class;
+    try {
+      return (Future<Map<String, TopicDescription>>) results.getMethod("allTopicNames").invoke(result);
+    } catch (NoSuchMethodException before31) {
+      return (Future<Map<String, TopicDescription>>) results.getMethod("all").invoke(result);
+    }
   }
 
   private JsonNode deleteTopic() throws Exception {

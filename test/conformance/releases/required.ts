@@ -6,6 +6,6 @@ export async function required<T>(context: TestContext, get: () => Promise<T>): 
     return await get()
   } catch (error) {
     if (process.env.OTTLA_CONFORMANCE_REQUIRED === '1') throw error
-    return context.skip(`skipped: ${String(error)}`)
+    return context.skip(`skipped: ${error}`)
   }
 }
