@@ -254,6 +254,8 @@ class Stream {
     if (this.#clientDone) return
     this.#clientDone = true
     if (this.#serverDone) this.#end()
+    // What could not leave is given up with the stream, so that nothing is done for somebody who asked long ago.
+    else if (this.#network.isCutOff(this.address)) this.reset()
     else this.towards.push(() => this.#closeServer())
   }
 

@@ -1,0 +1,74 @@
+/**
+ * What was acknowledged is in the log, at the offset that was told, when the acknowledgement arrives; log-contents.ts sees to it
+ * that it stays. Records of an idempotent producer are there once, and in the order in which they were sent.
+ */
+
+import { type Checker, type HistoryEvent, type SentRecord, Violation } from '../history.ts'
+import type { ObservedBatch, ObservedLog } from '../observed-log.ts'
+import type { LogContents } from './log-contents.ts'
+
+const NAME = 'acknowledged'
+
+export class Acknowledged implements Checker {
+  readonly name = NAME
+  readonly #contents: () => LogContents
+  readonly #sent = new Map<string, SentRecord>()
+  /** Records that a crash took, as it may. */
+  readonly #lost = new Set<string>()
+  /** By log and producer: the numbers that are in the log, in order. */
+  readonly #numbers = new Map<string, number[]>()
+
+  constructor(contents: () => LogContents) {
+    this.#contents = contents
+  }
+
+  event(event: HistoryEvent): void {
+    if (event.type === 'sent') this.#sent.set(event.record.id, event.record)
+    else if (event.type === 'acknowledged') this.#acknowledged(event.record, event.offset)
+  }
+
+  #acknowledged(record: SentRecord, offset: number): void {
+    if (record.acks === 0 || this.#lost.has(record.id)) return
+    const { topic, partition, id } = record
+    const logs = this.#contents().of(topic, partition)
+    const isThere = (log: ObservedLog) =>
+      offset < 0 ? log.offsetOf(id) !== undefined : log.recordAt(offset)?.id === id || log.isDamaged
+    if (logs.some(isThere)) return
+    const found = logs.map(log => `${log.recordAt(offset)?.id} (${log.endOffset} is next)`).join(' or ')
+    throw new Violation(NAME, `${id} at ${topic}-${partition} ${offset}, where the log has ${found || 'nothing'}`)
+  }
+
+  /** A batch is new in a log. */
+  appended(log: ObservedLog, batch: ObservedBatch): void {
+    for (const { id, offset } of batch.records) {
+      const record = this.#sent.get(id)
+      if (record === undefined) throw new Violation(NAME, `${log.name} ${offset}: nobody sent ${id || 'this'}`)
+      if (record.topic !== log.topic || record.partition !== log.partition) {
+        throw new Violation(NAME, `${id} was sent to ${record.topic}-${record.partition}, and is in ${log.name}`)
+      }
+      if (record.idempotent) this.#inOrder(log, record, offset)
+    }
+  }
+
+  #inOrder(log: ObservedLog, { producer, number, id }: SentRecord, offset: number): void {
+    const key = `${log.topicId}-${log.partition} ${producer}`
+    const numbers = this.#numbers.get(key) ?? []
+    this.#numbers.set(key, numbers)
+    const last = numbers.at(-1) ?? 0
+    if (numbers.includes(number)) throw new Violation(NAME, `${id} is twice in ${log.name}, again at ${offset}`)
+    if (number < last) throw new Violation(NAME, `${id} at ${log.name} ${offset}, behind number ${last}`)
+    numbers.push(number)
+  }
+
+  /** A crash took batches that were not flushed. */
+  lost(log: ObservedLog, batches: readonly ObservedBatch[]): void {
+    for (const { id } of batches.flatMap(({ records }) => records)) {
+      this.#lost.add(id)
+      const record = this.#sent.get(id)
+      if (record === undefined) continue
+      const key = `${log.topicId}-${log.partition} ${record.producer}`
+      const numbers = this.#numbers.get(key)?.filter(number => number !== record.number)
+      if (numbers !== undefined) this.#numbers.set(key, numbers)
+    }
+  }
+}

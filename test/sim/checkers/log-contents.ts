@@ -1,0 +1,179 @@
+/**
+ * What is in a log stays there: no offset is ever used for other bytes, nothing that was promised is lost in a crash, and the
+ * high watermark and the log start never go back. The promise is docs/durability.md: a killed process loses nothing that was
+ * appended; a power cut nothing that was flushed, which with `flush: 'commit'` is all below the high watermark.
+ */
+
+import { isInternalTopic } from '../../../src/broker/internal-topics.ts'
+import type { Partition } from '../../../src/broker/partition.ts'
+import type { Log } from '../../../src/log/log.ts'
+import type { BrokerProcess } from '../broker-process.ts'
+import { type Checker, type HistoryEvent, Violation } from '../history.ts'
+import { type ObservedBatch, ObservedLog, readObserved } from '../observed-log.ts'
+import { GOOD_DAY } from '../simulated-disk.ts'
+
+const NAME = 'log contents'
+
+export class LogContents implements Checker {
+  readonly name = NAME
+  readonly #processes: readonly BrokerProcess[]
+  readonly #flush: 'os' | 'commit'
+  readonly #appended: (log: ObservedLog, batch: ObservedBatch) => void
+  readonly #lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
+  readonly #logs = new Map<string, ObservedLog>()
+
+  constructor(options: {
+    processes: readonly BrokerProcess[]
+    flush: 'os' | 'commit'
+    /** Told of each batch that is new in a log. */
+    appended: (log: ObservedLog, batch: ObservedBatch) => void
+    /** Told of batches that a crash took, as it may. */
+    lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
+  }) {
+    this.#processes = options.processes
+    this.#flush = options.flush
+    this.#appended = options.appended
+    this.#lost = options.lost
+  }
+
+  get logs(): ObservedLog[] {
+    return [...this.#logs.values()]
+  }
+
+  /** The logs of a partition, one for each time that its topic was created. */
+  of(topic: string, partition: number): ObservedLog[] {
+    return this.logs.filter(log => log.topic === topic && log.partition === partition)
+  }
+
+  step(): void {
+    for (const process of this.#processes) {
+      const { running } = process
+      if (running === undefined) continue
+      for (const partition of running.broker.replicas.all()) {
+        const log = partition.openedLog
+        if (log !== undefined) quietly(process, () => this.#observe(partition, log))
+      }
+    }
+  }
+
+  /** Looks at logs that nobody has opened since the start, too. */
+  healed(): void {
+    for (const process of this.#processes) {
+      for (const partition of process.running?.broker.replicas.all() ?? []) {
+        quietly(process, () => this.#observe(partition, partition.log))
+      }
+    }
+  }
+
+  event(event: HistoryEvent): void {
+    if (event.type === 'crashing') {
+      for (const log of this.#logs.values()) {
+        const durable = this.#flush === 'commit' ? Math.max(log.highWatermark, log.flushedOffset) : log.flushedOffset
+        log.promisedOffset = Math.min(log.promisedOffset, event.kind === 'power' ? durable : log.endOffset)
+      }
+    } else if (event.type === 'topicDeleted') {
+      for (const log of this.#logs.values()) if (log.topic === event.topic) log.isGone = true
+    }
+  }
+
+  #observe(partition: Partition, log: Log): void {
+    const key = `${partition.topicId}-${partition.index}`
+    let observed = this.#logs.get(key)
+    if (observed === undefined) {
+      observed = new ObservedLog(partition.topic, partition.topicId, partition.index)
+      observed.log = log
+      this.#logs.set(key, observed)
+    }
+    if (observed.log !== log) this.#reopened(observed, log)
+    this.#watermarks(observed, log)
+    if (log.logEndOffset < observed.endOffset) {
+      this.#fail(observed, `ends at ${log.logEndOffset}, and ended at ${observed.endOffset} before`)
+    }
+    const from = Math.max(observed.endOffset, log.logStartOffset)
+    if (log.logEndOffset > from) {
+      const batches = readObserved(log, from, isInternalTopic(observed.topic))
+      for (const batch of batches ?? []) this.#append(observed, batch)
+    }
+    observed.startOffset = log.logStartOffset
+    observed.highWatermark = log.highWatermark
+    observed.flushedOffset = Math.max(observed.flushedOffset, Math.min(log.flushedOffset, observed.endOffset))
+    observed.promisedOffset = observed.endOffset
+  }
+
+  #append(observed: ObservedLog, batch: ObservedBatch): void {
+    if (batch.baseOffset < observed.endOffset) {
+      this.#fail(observed, `offset ${batch.baseOffset} again, the log ended at ${observed.endOffset}`)
+    }
+    observed.append(batch)
+    this.#appended(observed, batch)
+  }
+
+  #watermarks(observed: ObservedLog, log: Log): void {
+    if (log.logStartOffset < observed.startOffset) {
+      this.#fail(observed, `log start went from ${observed.startOffset} back to ${log.logStartOffset}`)
+    }
+    if (log.highWatermark < observed.highWatermark) {
+      this.#fail(observed, `high watermark went from ${observed.highWatermark} back to ${log.highWatermark}`)
+    }
+  }
+
+  /** The same log in another process: what was promised is there, and what is there is what was there. */
+  #reopened(observed: ObservedLog, log: Log): void {
+    observed.log = log
+    const { logEndOffset, logStartOffset } = log
+    if (!observed.isDamaged && logEndOffset < observed.promisedOffset) {
+      this.#fail(
+        observed,
+        `lost offsets from ${logEndOffset} on: everything below ${observed.promisedOffset} was promised`,
+      )
+    }
+    const found = readObserved(log, logStartOffset, isInternalTopic(observed.topic))
+    if (found === undefined) return
+    const known = new Map(observed.batches.map(batch => [batch.baseOffset, batch]))
+    for (const batch of found) {
+      const before = known.get(batch.baseOffset)
+      if (before === undefined && batch.baseOffset < observed.endOffset) {
+        this.#fail(observed, `a batch at ${batch.baseOffset} that was not there before`)
+      }
+      if (before !== undefined && !observed.isDamaged && !isSame(batch, before)) {
+        this.#fail(observed, `other bytes at offset ${batch.baseOffset}`)
+      }
+    }
+    this.#demandAll(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))
+    if (logEndOffset < observed.endOffset) {
+      const lost = observed.batches.filter(({ lastOffset }) => lastOffset >= logEndOffset)
+      observed.truncate(logEndOffset)
+      this.#lost(observed, lost)
+    }
+  }
+
+  /** No holes: every batch that was there between two offsets is there. */
+  #demandAll(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
+    if (observed.isDamaged) return
+    const offsets = new Set(found.map(({ baseOffset }) => baseOffset))
+    for (const { baseOffset, lastOffset } of observed.batches) {
+      if (baseOffset >= from && lastOffset < to && !offsets.has(baseOffset)) {
+        this.#fail(observed, `the batch at ${baseOffset} is missing`)
+      }
+    }
+  }
+
+  #fail(observed: ObservedLog, message: string): never {
+    throw new Violation(NAME, `${observed.name}: ${message}`)
+  }
+}
+
+function isSame(one: ObservedBatch, other: ObservedBatch): boolean {
+  return one.checksum === other.checksum && one.lastOffset === other.lastOffset
+}
+
+/** What checkers read meets no faults. */
+function quietly(process: BrokerProcess, run: () => void): void {
+  const { faults } = process.disk
+  process.disk.faults = { ...GOOD_DAY }
+  try {
+    run()
+  } finally {
+    process.disk.faults = faults
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * What a partition's log was seen to hold, batch by batch and record by record: the memory that checkers hold against what the
+ * brokers have after a crash. It judges nothing.
+ */
+
+import type { Log } from '../../src/log/log.ts'
+import { KafkaError } from '../../src/protocol/errors.ts'
+import { checkBatch, eachBatch, readBatchHeader } from '../../src/records/batch-header.ts'
+import { readRecords } from '../../src/records/batch-reader.ts'
+import { RecordsError } from '../../src/records/records-error.ts'
+import { concat } from '../../src/util/byte-writer.ts'
+import { utf8Decode } from '../../src/util/utf8.ts'
+import { platform } from '../broker/harness.ts'
+import { idOf } from './workload.ts'
+
+export interface ObservedRecord {
+  readonly offset: number
+  readonly id: string
+  readonly key: string | null
+}
+
+export interface ObservedBatch {
+  readonly baseOffset: number
+  readonly lastOffset: number
+  readonly producerId: number
+  /** Of all its bytes. */
+  readonly checksum: number
+  /** Empty for batches of coordinators. */
+  readonly records: readonly ObservedRecord[]
+}
+
+/** Reads batches from `offset` on; undefined when the log cannot be read at all, as when its disk has failed. */
+export function readObserved(log: Log, offset: number, isInternal: boolean): ObservedBatch[] | undefined {
+  const batches: ObservedBatch[] = []
+  let from = offset
+  try {
+    while (from < log.logEndOffset) {
+      const read = log.read(from, { maxBytes: 1 << 20, minOneBatch: true, isolation: 'log_end' })
+      if (read.sizeInBytes === 0) break
+      const bytes = concat(read.parts)
+      eachBatch(bytes, at => {
+        const batch = observe(bytes, at, isInternal)
+        if (batch.lastOffset >= from) batches.push(batch)
+      })
+      const last = batches.at(-1)
+      if (last === undefined || last.lastOffset < from) break
+      from = last.lastOffset + 1
+    }
+  } catch (error) {
+    if (error instanceof KafkaError) return undefined
+    throw error
+  }
+  return batches
+}
+
+function observe(bytes: Uint8Array, at: number, isInternal: boolean): ObservedBatch {
+  const { baseOffset, lastOffset, producerId, sizeInBytes, isControl } = readBatchHeader(bytes, at)
+  const checksum = platform.crc32c(bytes, at, at + sizeInBytes)
+  const records: ObservedRecord[] = []
+  if (!isInternal && !isControl && isSound(bytes, at)) {
+    for (const { offset, key, value } of readRecords(bytes, at, platform)) {
+      records.push({ offset, id: idOf(value), key: key && utf8Decode(key) })
+    }
+  }
+  return { baseOffset, lastOffset, producerId, checksum, records }
+}
+
+function isSound(bytes: Uint8Array, at: number): boolean {
+  try {
+    checkBatch(bytes, at, platform.crc32c)
+    return true
+  } catch (error) {
+    if (error instanceof RecordsError) return false
+    throw error
+  }
+}
+
+export class ObservedLog {
+  readonly topic: string
+  readonly topicId: string
+  readonly partition: number
+  /** The object that was looked at last: another one after a restart. */
+  log: Log | undefined
+  startOffset = 0
+  endOffset = 0
+  highWatermark = 0
+  flushedOffset = 0
+  /** What lies below must be there after the crashes that have been. */
+  promisedOffset = 0
+  /** Its topic was deleted. */
+  isGone = false
+  /** A bit of its files was turned over: what it still holds may be less. */
+  isDamaged = false
+  readonly batches: ObservedBatch[] = []
+  readonly #offsets = new Map<string, number>()
+
+  constructor(topic: string, topicId: string, partition: number) {
+    this.topic = topic
+    this.topicId = topicId
+    this.partition = partition
+  }
+
+  get name(): string {
+    return `${this.topic}-${this.partition}`
+  }
+
+  append(batch: ObservedBatch): void {
+    this.batches.push(batch)
+    for (const { id, offset } of batch.records) this.#offsets.set(id, offset)
+    this.endOffset = batch.lastOffset + 1
+  }
+
+  /** Forgets what lies at or behind `offset`: it was lost, as it might be. */
+  truncate(offset: number): void {
+    while ((this.batches.at(-1)?.lastOffset ?? -1) >= offset) {
+      for (const { id, offset: at } of this.batches.pop()?.records ?? []) {
+        if (this.#offsets.get(id) === at) this.#offsets.delete(id)
+      }
+    }
+    this.endOffset = Math.min(this.endOffset, offset)
+    this.highWatermark = Math.min(this.highWatermark, offset)
+    this.flushedOffset = Math.min(this.flushedOffset, offset)
+  }
+
+  /** Where a record lies; the last place when it is there more than once. */
+  offsetOf(id: string): number | undefined {
+    return this.#offsets.get(id)
+  }
+
+  /** The record at an offset. */
+  recordAt(offset: number): ObservedRecord | undefined {
+    let low = 0
+    let high = this.batches.length - 1
+    while (low <= high) {
+      const middle = (low + high) >> 1
+      const { baseOffset, lastOffset, records } = this.batches[middle]
+      if (offset < baseOffset) high = middle - 1
+      else if (offset > lastOffset) low = middle + 1
+      else return records.find(each => each.offset === offset)
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * A simulation from one seed: brokers on disks, clients on a network, work, faults, and checkers that look after each event. In the
+ * end all heals, and everybody must finish what they began.
+ */
+
+import { Consumer } from '../../src/client/index.ts'
+import { VirtualEnv } from '../../src/util/virtual-env.ts'
+import { BrokerProcess } from './broker-process.ts'
+import { stateOf } from './broker-state.ts'
+import { Chance } from './chance.ts'
+import { Acknowledged } from './checkers/acknowledged.ts'
+import { CommittedOffsets } from './checkers/committed-offsets.ts'
+import { LogContents } from './checkers/log-contents.ts'
+import { Reads } from './checkers/reads.ts'
+import { demandSameState } from './checkers/replay.ts'
+import { Topics } from './checkers/topics.ts'
+import { FaultSchedule } from './faults.ts'
+import { type Checker, History, Violation } from './history.ts'
+import { SimulatedNetwork } from './network.ts'
+import { drawPlan, type Plan, type PlannedGroup } from './plan.ts'
+import { AdminActor, ClientProcess, type ClientWorld, idOf, MemberActor, ProducerActor } from './workload.ts'
+
+/** How long everything may take to come right once all faults have ended. */
+const HEALING_MS = 120_000
+const AUDIT_MS = 60_000
+/** After this nothing is left of clients that are gone. */
+const SETTLING_MS = 60_000
+
+export interface SimulationOptions {
+  readonly seed: number
+  /** Settles some of what the seed would decide. */
+  readonly plan?: Partial<Plan>
+  /** Is given what happens, line by line. */
+  readonly trace?: (line: string) => void
+}
+
+export interface Outcome {
+  readonly seed: number
+  readonly plan: Plan
+  /** What was broken: a {@link Violation}, or whatever the broker threw. */
+  readonly error: Error | undefined
+  readonly events: number
+}
+
+export function simulate(options: SimulationOptions): Outcome {
+  const simulation = new Simulation(options)
+  let error: Error | undefined
+  try {
+    simulation.run()
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  }
+  return { seed: options.seed, plan: simulation.plan, error, events: simulation.events }
+}
+
+class Simulation {
+  readonly plan: Plan
+  events = 0
+  readonly #chance: Chance
+  readonly #world: VirtualEnv
+  readonly #network: SimulatedNetwork
+  readonly #processes: readonly BrokerProcess[]
+  readonly #history: History
+  readonly #checkers: readonly Checker[]
+  readonly #contents: LogContents
+  readonly #clients: ClientWorld
+  readonly #trace: (text: string) => void
+  readonly #members: { group: PlannedGroup; actor: MemberActor }[] = []
+  readonly #began: number
+  #memberNumber = 0
+  #isDamaged = false
+
+  constructor({ seed, plan, trace }: SimulationOptions) {
+    const chance = new Chance(seed)
+    this.#chance = chance
+    this.plan = drawPlan(chance.fork(), plan)
+    this.#world = new VirtualEnv({ seed })
+    this.#began = this.#world.now()
+    this.#trace = trace === undefined ? () => {} : text => trace(`${this.#world.now() - this.#began} ${text}`)
+    this.#network = new SimulatedNetwork(this.#world, chance.fork(), this.plan.network)
+    this.#processes = this.plan.brokerIds.map(
+      id =>
+        new BrokerProcess({
+          id,
+          plan: this.plan,
+          world: this.#world,
+          network: this.#network,
+          chance: chance.fork(),
+          log: (level, message, fields) => this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`),
+        }),
+    )
+    const { flush } = this.plan
+    const acknowledged = new Acknowledged(() => this.#contents)
+    const reads = new Reads(() => this.#contents)
+    this.#contents = new LogContents({
+      processes: this.#processes,
+      flush,
+      appended: (log, batch) => acknowledged.appended(log, batch),
+      lost: (log, batches) => {
+        acknowledged.lost(log, batches)
+        const ids = batches.flatMap(({ records }) => records.map(({ id }) => id))
+        reads.lost(log.name, ids)
+      },
+    })
+    this.#checkers = [
+      this.#contents,
+      acknowledged,
+      reads,
+      new CommittedOffsets(this.#processes, flush),
+      new Topics(this.#processes),
+    ]
+    this.#history = new History(this.#checkers, this.#trace)
+    const { brokerIds } = this.plan
+    this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
+  }
+
+  run(): void {
+    this.#trace(`plan: ${JSON.stringify(this.plan)}`)
+    const chance = this.#chance
+    for (const process of this.#processes) process.start(() => {})
+    const admin = new AdminActor(
+      this.plan.topics,
+      (topic, partition) => this.#endOf(topic, partition),
+      this.#clients,
+      chance.fork(),
+    )
+    let isPrepared = false
+    admin.prepare(() => {
+      isPrepared = true
+    })
+    this.#until('the topics are made', () => isPrepared, 60_000)
+    if (this.plan.administers) admin.begin()
+    const producers = this.plan.producers.map(
+      each => new ProducerActor(each, this.plan.topics, () => admin.extraTopics, this.#clients, chance.fork()),
+    )
+    for (const group of this.plan.groups) for (let index = 0; index < group.members; index++) this.#join(group)
+    const faults = this.#faults()
+    this.#work(this.plan.workMs)
+    this.#trace('healing')
+    for (const actor of [...producers, admin]) actor.stop()
+    faults.heal()
+    this.#until(
+      'all faults are over and everybody is done',
+      () => this.#unfinished(producers, admin) === '',
+      HEALING_MS,
+      () => this.#unfinished(producers, admin),
+    )
+    for (const checker of this.#checkers) checker.healed?.()
+    this.#audit()
+    this.#demandReplay()
+    for (const { actor } of this.#members) actor.close()
+    this.#until('members leave', () => this.#members.every(({ actor }) => actor.isClosed), HEALING_MS)
+    for (const { process } of [...producers, admin, ...this.#members.map(({ actor }) => actor)]) process.close()
+    this.#work(SETTLING_MS)
+    this.#demandNothingLeft()
+    for (const checker of this.#checkers) checker.ended?.()
+  }
+
+  #faults(): FaultSchedule {
+    return new FaultSchedule(
+      this.plan,
+      {
+        world: this.#world,
+        network: this.#network,
+        history: this.#history,
+        processes: this.#processes,
+        changeMembers: () => this.#changeMembers(),
+        damaged: () => {
+          this.#isDamaged = true
+        },
+        trace: this.#trace,
+      },
+      this.#chance.fork(),
+    )
+  }
+
+  #endOf(topic: string, partition: number): number {
+    return this.#contents.of(topic, partition).at(-1)?.endOffset ?? 0
+  }
+
+  #join(group: PlannedGroup): void {
+    const name = `${group.id}-m${++this.#memberNumber}`
+    this.#trace(`${name} joins`)
+    this.#members.push({ group, actor: new MemberActor(name, group, this.#clients, this.#chance.fork()) })
+  }
+
+  #changeMembers(): void {
+    const { groups } = this.plan
+    if (groups.length === 0) return
+    if (this.#chance.maybe(0.4)) return this.#join(this.#chance.pick(groups))
+    if (this.#members.length < 2) return
+    const [gone] = this.#members.splice(this.#chance.below(this.#members.length), 1)
+    if (this.#chance.maybe(0.5)) gone.actor.kill()
+    else gone.actor.close()
+  }
+
+  /** What is not done yet, in words; empty when nothing is. */
+  #unfinished(producers: readonly ProducerActor[], admin: AdminActor): string {
+    const late: string[] = []
+    for (const process of this.#processes) if (!process.running?.isReady) late.push(`broker ${process.id} is not ready`)
+    for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
+    if (!admin.isDone) late.push('the admin waits for answers')
+    for (const { actor } of this.#members) {
+      if (actor.status !== 'stable') late.push(`${actor.process.env.name} is ${actor.status}`)
+      if (!actor.isIdle) late.push(`${actor.process.env.name} commits`)
+    }
+    if (late.length === 0) late.push(...this.#unread())
+    return late.join(', ')
+  }
+
+  /** Partitions that a group with members has not read and committed to the end. */
+  #unread(): string[] {
+    const late: string[] = []
+    for (const { id, topics } of new Set(this.#members.map(({ group }) => group))) {
+      for (const log of this.#contents.logs.filter(each => !each.isGone && topics.includes(each.topic))) {
+        if (log.isDamaged) continue
+        const committed = this.#processes
+          .map(({ running }) => running?.broker.groups)
+          .map(groups => groups?.machine(groups.partitionFor(id))?.offsets.get(id, log.topic, log.partition)?.offset)
+        if (!committed.includes(log.highWatermark))
+          late.push(`${id} has ${log.name} at ${committed}, of ${log.highWatermark}`)
+      }
+    }
+    return late
+  }
+
+  /** Somebody new reads everything from the beginning. */
+  #audit(): void {
+    const reader = new ClientProcess('audit', this.#clients, this.#chance.fork())
+    const logs = this.#contents.logs.filter(log => !log.isGone && !log.isDamaged && !log.topic.startsWith('__'))
+    const wanted = new Set<string>()
+    for (const { name, batches, startOffset } of logs) {
+      for (const { records } of batches) {
+        for (const { offset, id } of records) if (offset >= startOffset) wanted.add(`${name} ${offset} ${id}`)
+      }
+    }
+    const consumer = reader.do(() => {
+      const created = new Consumer(reader.client, { autoOffsetReset: 'earliest' })
+      created.assign(logs.map(({ topic, partition }) => ({ topic, partition })))
+      return created
+    })
+    const poll = () =>
+      consumer.poll(200).whenSettled(result => {
+        if (result.ok) {
+          for (const { topic, partition, offset, value } of result.value) {
+            const id = idOf(value)
+            this.#history.add({ type: 'read', group: 'audit', topic, partition, offset, value: id })
+            wanted.delete(`${topic}-${partition} ${offset} ${id}`)
+          }
+        }
+        if (wanted.size > 0) reader.env.timer(5, poll)
+      })
+    reader.do(poll)
+    this.#until(
+      'all is read again',
+      () => wanted.size === 0,
+      AUDIT_MS,
+      () => [...wanted].slice(0, 5).join(', '),
+    )
+    reader.close()
+  }
+
+  /** Another process on a copy of each disk comes to the same state. */
+  #demandReplay(): void {
+    if (this.plan.storage === 'memory' || this.#isDamaged) return
+    for (const process of this.#processes) {
+      const { running } = process
+      if (running === undefined) continue
+      const live = stateOf(running)
+      const twin = process.twin()
+      this.#until('a twin starts', () => twin.isReady, 10_000)
+      demandSameState(live, twin)
+      twin.env.kill()
+    }
+  }
+
+  #demandNothingLeft(): void {
+    for (const process of this.#processes) {
+      const { running } = process
+      if (running === undefined) continue
+      const { broker, env } = running
+      const left = {
+        connections: broker.connectionCount,
+        parked: broker.purgatory.size,
+        groups: broker.groups.waiting,
+        received: broker.traffic.received,
+        unsent: broker.traffic.unsent,
+      }
+      for (const [what, count] of Object.entries(left)) {
+        if (count !== 0) throw new Violation('left over', `broker ${process.id}: ${what} ${count}`)
+      }
+      const twin = process.twin()
+      this.#until('a twin starts', () => twin.isReady, 10_000)
+      if (env.timers > twin.env.timers) {
+        throw new Violation('left over', `broker ${process.id}: ${env.timers} timers, a new one has ${twin.env.timers}`)
+      }
+      twin.env.kill()
+    }
+    if (this.#network.streams > 0) throw new Violation('left over', `${this.#network.streams} streams`)
+  }
+
+  #work(ms: number): void {
+    const end = this.#world.now() + ms
+    while ((this.#world.nextDue ?? Number.POSITIVE_INFINITY) <= end) this.#step()
+  }
+
+  #until(what: string, done: () => boolean, ms: number, late: () => string = () => ''): void {
+    const end = this.#world.now() + ms
+    while (!done()) {
+      const due = this.#world.nextDue
+      if (due === undefined || due > end) throw new Violation('liveness', `not within ${ms} ms: ${what}; ${late()}`)
+      this.#step()
+    }
+  }
+
+  #step(): void {
+    this.#world.step()
+    this.events++
+    for (const checker of this.#checkers) checker.step?.()
+  }
+}
