@@ -69,6 +69,7 @@ function highestOf(release: EmulatedRelease): Map<string, number> {
 describe.concurrent.each(releases)('emulating Kafka %s', release => {
   it.for(CLIENTS.map(client => [client.name, client] as const))(
     '%s speaks the highest versions that both have',
+    { timeout: TIMEOUT_MS },
     async ([, client], context) => {
       await required(context, () => found(client))
       await using broker = await start(release)
@@ -83,30 +84,25 @@ describe.concurrent.each(releases)('emulating Kafka %s', release => {
       })
       expect(versions).toEqual(expected)
     },
-    TIMEOUT_MS,
   )
 })
 
 describe.concurrent('the Java clients', () => {
-  it.for(releases)(
-    'of Kafka %s',
-    async (release, context) => {
-      const client = javaClientsOf(RELEASES[release].version)
-      await required(context, () => found(client))
-      await using broker = await start()
-      await runThrough(client, broker)
-      const call = { bootstrapServers: broker.bootstrapServers, clientId: 'client-admin' }
-      await client.createTopic(call, 'payments', 3, { 'retention.ms': '1000' })
-      expect(await client.describeTopic(call, 'payments')).toMatchObject({ partitions: 3 })
-      expect(await client.committedOffset(call, 'billing', 'orders', 0)).toBe(10)
-      await client.deleteTopic(call, 'payments')
-      // They would speak so with a broker of their own release, where both have more in common.
-      const own = highestOf(release)
-      const versions = await versionsOf(broker)
-      expect(versions.filter(({ api, version }) => version > (own.get(api) ?? -1))).toEqual([])
-      expect(versions).toContainEqual({ api: 'Fetch', version: own.get('Fetch') })
-      expect(versions).toContainEqual({ api: 'Produce', version: own.get('Produce') })
-    },
-    TIMEOUT_MS,
-  )
+  it.for(releases)('of Kafka %s', { timeout: TIMEOUT_MS }, async (release, context) => {
+    const client = javaClientsOf(RELEASES[release].version)
+    await required(context, () => found(client))
+    await using broker = await start()
+    await runThrough(client, broker)
+    const call = { bootstrapServers: broker.bootstrapServers, clientId: 'client-admin' }
+    await client.createTopic(call, 'payments', 3, { 'retention.ms': '1000' })
+    expect(await client.describeTopic(call, 'payments')).toMatchObject({ partitions: 3 })
+    expect(await client.committedOffset(call, 'billing', 'orders', 0)).toBe(10)
+    await client.deleteTopic(call, 'payments')
+    // They would speak so with a broker of their own release, where both have more in common.
+    const own = highestOf(release)
+    const versions = await versionsOf(broker)
+    expect(versions.filter(({ api, version }) => version > (own.get(api) ?? -1))).toEqual([])
+    expect(versions).toContainEqual({ api: 'Fetch', version: own.get('Fetch') })
+    expect(versions).toContainEqual({ api: 'Produce', version: own.get('Produce') })
+  })
 })
