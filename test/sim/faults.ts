@@ -16,7 +16,7 @@ export interface FaultTargets {
   /** Members of groups come and go. */
   readonly changeMembers: () => void
   /** A bit was turned over in this file. */
-  readonly damaged: (process: BrokerProcess, path: string) => void
+  readonly damaged: (path: string) => void
   readonly trace: (text: string) => void
 }
 
@@ -120,7 +120,7 @@ export class FaultSchedule {
     if (files.length === 0) return
     const { path, file } = this.#chance.pick(files)
     file.flip(this.#chance.below(file.size), this.#chance.below(8))
-    this.#targets.damaged(process, path)
+    this.#targets.damaged(path)
   }
 
   /** Runs at its time, or when all heals, if that is earlier. */

@@ -63,10 +63,14 @@ class Simulation {
   readonly #history: History
   readonly #checkers: readonly Checker[]
   readonly #contents: LogContents
+  readonly #offsets: CommittedOffsets
+  readonly #topics: Topics
   readonly #clients: ClientWorld
   readonly #trace: (text: string) => void
   readonly #members: { group: PlannedGroup; actor: MemberActor }[] = []
   readonly #began: number
+  /** Members that left; their connections end with the work. */
+  readonly #former: MemberActor[] = []
   #memberNumber = 0
   #isDamaged = false
 
@@ -102,13 +106,9 @@ class Simulation {
         reads.lost(log.name, ids)
       },
     })
-    this.#checkers = [
-      this.#contents,
-      acknowledged,
-      reads,
-      new CommittedOffsets(this.#processes, flush),
-      new Topics(this.#processes),
-    ]
+    this.#offsets = new CommittedOffsets(this.#processes, flush)
+    this.#topics = new Topics(this.#processes)
+    this.#checkers = [this.#contents, acknowledged, reads, this.#offsets, this.#topics]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
@@ -150,7 +150,8 @@ class Simulation {
     this.#demandReplay()
     for (const { actor } of this.#members) actor.close()
     this.#until('members leave', () => this.#members.every(({ actor }) => actor.isClosed), HEALING_MS)
-    for (const { process } of [...producers, admin, ...this.#members.map(({ actor }) => actor)]) process.close()
+    const members = [...this.#former, ...this.#members.map(({ actor }) => actor)]
+    for (const { process } of [...producers, admin, ...members]) process.close()
     this.#work(SETTLING_MS)
     this.#demandNothingLeft()
     for (const checker of this.#checkers) checker.ended?.()
@@ -165,13 +166,21 @@ class Simulation {
         history: this.#history,
         processes: this.#processes,
         changeMembers: () => this.#changeMembers(),
-        damaged: () => {
-          this.#isDamaged = true
-        },
+        damaged: path => this.#damaged(path),
         trace: this.#trace,
       },
       this.#chance.fork(),
     )
+  }
+
+  /** A bit of a file was turned over: what was promised of its log is void, but for what readers are given. */
+  #damaged(path: string): void {
+    this.#isDamaged = true
+    this.#trace(`a bit is turned over in ${path}`)
+    const [directory] = path.split('/')
+    for (const log of this.#contents.logs) if (log.name === directory) log.isDamaged = true
+    if (directory.startsWith('__consumer_offsets')) this.#offsets.isDamaged = true
+    if (directory.startsWith('__cluster_metadata')) this.#topics.damaged()
   }
 
   #endOf(topic: string, partition: number): number {
@@ -191,7 +200,10 @@ class Simulation {
     if (this.#members.length < 2) return
     const [gone] = this.#members.splice(this.#chance.below(this.#members.length), 1)
     if (this.#chance.maybe(0.5)) gone.actor.kill()
-    else gone.actor.close()
+    else {
+      gone.actor.close()
+      this.#former.push(gone.actor)
+    }
   }
 
   /** What is not done yet, in words; empty when nothing is. */
@@ -289,6 +301,7 @@ class Simulation {
       for (const [what, count] of Object.entries(left)) {
         if (count !== 0) throw new Violation('left over', `broker ${process.id}: ${what} ${count}`)
       }
+      if (this.plan.storage === 'memory') continue
       const twin = process.twin()
       this.#until('a twin starts', () => twin.isReady, 10_000)
       if (env.timers > twin.env.timers) {
