@@ -7,13 +7,14 @@ import { concat } from '../util/byte-writer.ts'
 
 const READ_BYTES = 1024 * 1024
 
-/** Visits every record of a log that a coordinator or the controller wrote, in order. Control batches are left out. */
+/** Visits the records of a log that a coordinator or the controller wrote, in order, from an offset on or all. Control batches are left out. */
 export function replayLog(
   log: Log,
   platform: RecordsPlatform,
   visit: (record: CoordinatorRecord, offset: number) => void,
+  from = 0,
 ): void {
-  let offset = log.logStartOffset
+  let offset = Math.max(from, log.logStartOffset)
   while (offset < log.logEndOffset) {
     const read = log.read(offset, { maxBytes: READ_BYTES, minOneBatch: true, isolation: 'log_end' })
     if (read.sizeInBytes === 0) return

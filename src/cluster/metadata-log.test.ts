@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { diskForTests, type TestDisk } from '../../test/support/disk.ts'
+import { crc32cJs } from '../records/crc32c.ts'
+import { MemoryStorage } from '../storage/memory-storage.ts'
+import type { Storage, StorageFailure } from '../storage/storage.ts'
+import { Later } from '../util/later.ts'
+import { utf8Decode, utf8Encode } from '../util/utf8.ts'
+import { VirtualEnv } from '../util/virtual-env.ts'
+import { METADATA_DIRECTORY, MetadataLog, type MetadataLogOptions } from './metadata-log.ts'
+
+const platform = { crc32c: crc32cJs } as MetadataLogOptions['platform']
+const env = new VirtualEnv()
+const record = (text: string) => ({ key: new Uint8Array(0), value: utf8Encode(text) })
+
+function open(storage: Storage, options: Partial<MetadataLogOptions> = {}) {
+  return new MetadataLog({ env, storage, platform, snapshotBytes: 1000, ...options })
+}
+
+/** A machine that keeps the last value of each key, and snapshots that. */
+function machine(log: MetadataLog) {
+  const values = new Map<string, string>()
+  const offsets: number[] = []
+  const apply = (text: string) => {
+    const [key, value] = text.split('=')
+    values.set(key, value)
+  }
+  log.replay(({ value }, offset) => {
+    apply(utf8Decode(value as Uint8Array))
+    offsets.push(offset)
+  })
+  const put = (...texts: string[]) => {
+    log.append(texts.map(record), env.now())
+    texts.forEach(apply)
+    if (log.snapshotDue) log.takeSnapshot([...values].map(([key, value]) => record(`${key}=${value}`)))
+    env.turns.drain()
+  }
+  return { values, offsets, put }
+}
+
+const checkpoints = (storage: Storage) => storage.list(METADATA_DIRECTORY).filter(name => name.endsWith('.checkpoint'))
+
+describe('the metadata log', () => {
+  it('gives back what was decided', () => {
+    const storage = new MemoryStorage({ turns: env.turns })
+    const { put } = machine(open(storage))
+    put('a=1', 'b=2')
+    put('a=3')
+    const again = machine(open(storage))
+    expect([...again.values]).toEqual([
+      ['a', '3'],
+      ['b', '2'],
+    ])
+    expect(again.offsets).toEqual([0, 1, 2])
+  })
+
+  it('is snapshotted from time to time, and does not grow for ever', () => {
+    const storage = new MemoryStorage({ turns: env.turns })
+    const { put, values } = machine(open(storage))
+    for (let index = 0; index < 1000; index++) put(`key-${index % 7}=${index}`)
+    expect(checkpoints(storage).length).toBe(2)
+    expect(storage.usedBytes).toBeLessThan(20_000)
+    const again = machine(open(storage))
+    expect([...again.values].sort()).toEqual([...values].sort())
+    expect(again.offsets.at(-1)).toBe(999)
+    again.put('key-0=last')
+    expect(machine(open(storage)).offsets.at(-1)).toBe(1000)
+  })
+
+  it('falls back on the snapshot before when the newest is damaged', () => {
+    const storage = new MemoryStorage({ turns: env.turns })
+    const { put, values } = machine(open(storage))
+    for (let index = 0; index < 1000; index++) put(`key-${index % 7}=${index}`)
+    for (const damage of [
+      (path: string) => storage.open(path).writeAt(80, Uint8Array.of(255)),
+      (path: string) => storage.open(path).truncate(0),
+    ]) {
+      const fork = storage.fork()
+      damage(`${METADATA_DIRECTORY}/${checkpoints(storage)[1]}`)
+      expect([...machine(open(storage)).values].sort()).toEqual([...values].sort())
+      expect([...machine(open(fork)).values].sort()).toEqual([...values].sort())
+    }
+  })
+
+  it('says that it is damaged when what is left does not reach', () => {
+    const storage = new MemoryStorage({ turns: env.turns })
+    const { put } = machine(open(storage))
+    for (let index = 0; index < 1000; index++) put(`key-${index % 7}=${index}`)
+    for (const name of checkpoints(storage)) storage.remove(`${METADATA_DIRECTORY}/${name}`)
+    expect(() => machine(open(storage))).toThrow(/the metadata is damaged: __cluster_metadata-0 begins at \d+/)
+  })
+
+  it('takes as many bytes for the next snapshot as the last one has', () => {
+    const storage = new MemoryStorage({ turns: env.turns })
+    const log = open(storage)
+    const { put } = machine(log)
+    for (let index = 0; index < 100; index++) put(`key-${index}=${'x'.repeat(100)}`)
+    const before = checkpoints(storage)
+    for (let index = 0; index < 30; index++) put(`key-${index}=${'y'.repeat(100)}`)
+    expect(checkpoints(storage).length).toBe(2)
+    expect(checkpoints(storage)[0] >= before[0]).toBe(true)
+    expect(Number(checkpoints(storage)[1].slice(0, 20)) - Number(checkpoints(storage)[0].slice(0, 20))).toBeGreaterThan(
+      10,
+    )
+  })
+})
+
+describe('the metadata log on a disk', () => {
+  const openOn = (disk: TestDisk, options: Partial<MetadataLogOptions> = {}) =>
+    new MetadataLog({ env: disk.env, storage: disk.storage, platform, ...options })
+  const idle = (disk: TestDisk) => disk.settled(disk.another().syncDirectory(''))
+
+  it('counts a decision once it is flushed, and flushes those that came meanwhile together', async () => {
+    const disk = diskForTests()
+    const log = openOn(disk)
+    log.replay(() => {})
+    await idle(disk)
+    const seen: number[] = []
+    const all = new Promise<void>(resolve =>
+      log.onHighWatermark(highWatermark => {
+        seen.push(highWatermark)
+        if (highWatermark === 10) resolve()
+      }),
+    )
+    disk.calls.length = 0
+    disk.env.event(() => {
+      for (let index = 0; index < 10; index++) log.append([record('a=1')], 0)
+    })
+    expect(log.highWatermark).toBe(0)
+    await all
+    expect(seen).toEqual([1, 10])
+    expect(disk.calls.filter(call => call === 'syncFile').length).toBeLessThanOrEqual(3)
+    await disk.settled(log.close())
+  })
+
+  it('refuses every decision after a flush that failed, and says so once', async () => {
+    const disk = diskForTests()
+    const failures: StorageFailure[] = []
+    const log = openOn(disk, { onFailure: failure => failures.push(failure) })
+    await disk.settled(log.close())
+    const broken = openOn(disk, { onFailure: failure => failures.push(failure) })
+    disk.faults.syncFile = () => Later.of(disk.env.turns, { code: 'EIO', message: 'broken' })
+    disk.env.event(() => broken.append([record('a=1')], 0))
+    await idle(disk)
+    expect(failures).toEqual([{ code: 'IO', message: 'broken' }])
+    expect(() => broken.append([record('a=1')], 0)).toThrow(expect.objectContaining({ error: 'KAFKA_STORAGE_ERROR' }))
+    expect(broken.highWatermark).toBe(0)
+  })
+})
