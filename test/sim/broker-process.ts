@@ -6,6 +6,7 @@
 import type { Broker } from '../../src/broker/broker.ts'
 import { Cluster } from '../../src/cluster/index.ts'
 import { DiskStorage } from '../../src/storage/disk-storage.ts'
+import type { FileSystem } from '../../src/storage/file-system.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { LogFields, LogLevel } from '../../src/util/env.ts'
@@ -26,6 +27,8 @@ export interface BrokerProcessOptions {
   readonly network: SimulatedNetwork
   readonly chance: Chance
   readonly log: (level: LogLevel, message: string, fields: LogFields) => void
+  /** Stands between the broker and its disk: for faults that are planted. */
+  readonly wrapFileSystem?: (fileSystem: SimulatedFileSystem, env: ProcessEnv) => FileSystem
 }
 
 const CLUSTER_ID = 'simulated-cluster-0000'
@@ -112,9 +115,9 @@ export class BrokerProcess {
   }
 
   #storage(disk: SimulatedDisk, env: ProcessEnv): Storage {
-    const { plan } = this.#options
+    const { plan, wrapFileSystem = files => files } = this.#options
     if (plan.storage === 'memory') return new MemoryStorage({ turns: env.turns })
-    const fileSystem = new SimulatedFileSystem(disk, env)
+    const fileSystem = wrapFileSystem(new SimulatedFileSystem(disk, env), env)
     return new DiskStorage({ fileSystem, turns: env.turns, maxOpenFiles: plan.maxOpenFiles })
   }
 

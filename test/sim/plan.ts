@@ -72,7 +72,10 @@ const NO_FAULTS: PlannedFaults = {
   flips: 0,
 }
 
-export function drawPlan(chance: Chance, wanted: Partial<Plan> = {}): Plan {
+/** What is settled before the seed decides the rest. */
+export type WantedPlan = Partial<Omit<Plan, 'faults'>> & { readonly faults?: Partial<PlannedFaults> }
+
+export function drawPlan(chance: Chance, wanted: WantedPlan = {}): Plan {
   const storage = wanted.storage ?? (chance.maybe(0.15) ? 'memory' : 'disk')
   const flush = wanted.flush ?? (storage === 'disk' && chance.maybe(0.6) ? 'commit' : 'os')
   const topics = drawTopics(chance)
@@ -104,11 +107,11 @@ export function drawPlan(chance: Chance, wanted: Partial<Plan> = {}): Plan {
       maxLatencyMs: slow ? 60 : chance.pick([1, 3, 10]),
       splits: chance.pick([0, 0.05, 0.3]),
     },
-    faults: drawFaults(chance, storage),
     maxOpenFiles: chance.pick([4, 8, 1000]),
     administers: chance.maybe(0.5),
     workMs: chance.between(2000, 10_000),
     ...wanted,
+    faults: { ...drawFaults(chance, storage), ...wanted.faults },
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { Consumer } from '../../src/client/index.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
-import { BrokerProcess } from './broker-process.ts'
+import { BrokerProcess, type BrokerProcessOptions } from './broker-process.ts'
 import { stateOf } from './broker-state.ts'
 import { Chance } from './chance.ts'
 import { Acknowledged } from './checkers/acknowledged.ts'
@@ -17,7 +17,7 @@ import { Topics } from './checkers/topics.ts'
 import { FaultSchedule } from './faults.ts'
 import { type Checker, History, Violation } from './history.ts'
 import { SimulatedNetwork } from './network.ts'
-import { drawPlan, type Plan, type PlannedGroup } from './plan.ts'
+import { drawPlan, type Plan, type PlannedGroup, type WantedPlan } from './plan.ts'
 import { AdminActor, ClientProcess, type ClientWorld, idOf, MemberActor, ProducerActor } from './workload.ts'
 
 /** How long everything may take to come right once all faults have ended. */
@@ -29,7 +29,8 @@ const SETTLING_MS = 60_000
 export interface SimulationOptions {
   readonly seed: number
   /** Settles some of what the seed would decide. */
-  readonly plan?: Partial<Plan>
+  readonly plan?: WantedPlan
+  readonly wrapFileSystem?: BrokerProcessOptions['wrapFileSystem']
   /** Is given what happens, line by line. */
   readonly trace?: (line: string) => void
 }
@@ -74,7 +75,7 @@ class Simulation {
   #memberNumber = 0
   #isDamaged = false
 
-  constructor({ seed, plan, trace }: SimulationOptions) {
+  constructor({ seed, plan, trace, wrapFileSystem }: SimulationOptions) {
     const chance = new Chance(seed)
     this.#chance = chance
     this.plan = drawPlan(chance.fork(), plan)
@@ -90,6 +91,7 @@ class Simulation {
           world: this.#world,
           network: this.#network,
           chance: chance.fork(),
+          wrapFileSystem,
           log: (level, message, fields) => this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`),
         }),
     )
