@@ -11,7 +11,7 @@ import { RecordsError } from '../../src/records/records-error.ts'
 import { concat } from '../../src/util/byte-writer.ts'
 import { utf8Decode } from '../../src/util/utf8.ts'
 import { platform } from '../broker/harness.ts'
-import { idOf } from './workload.ts'
+import { idOf } from './workload/client-process.ts'
 
 export interface ObservedRecord {
   readonly offset: number

@@ -18,7 +18,10 @@ import { FaultSchedule } from './faults.ts'
 import { type Checker, History, Violation } from './history.ts'
 import { SimulatedNetwork } from './network.ts'
 import { drawPlan, type Plan, type PlannedGroup, type WantedPlan } from './plan.ts'
-import { AdminActor, ClientProcess, type ClientWorld, idOf, MemberActor, ProducerActor } from './workload.ts'
+import { AdminActor } from './workload/admin-actor.ts'
+import { ClientProcess, type ClientWorld, idOf } from './workload/client-process.ts'
+import { MemberActor } from './workload/member-actor.ts'
+import { ProducerActor } from './workload/producer-actor.ts'
 
 /** How long everything may take to come right once all faults have ended. */
 const HEALING_MS = 120_000
