@@ -1,24 +1,49 @@
 /**
- * Brings a log to the disk: a segment when it is rolled, the active one when asked. A flush that failed is never tried
- * again, because the system may have dropped the pages it could not write and would then report success.
+ * Brings the files of a log to the disk, one round at a time: whoever asks while a round is under way is served by the next one,
+ * together with all others, so that many waiting producers share one fsync. A flush that failed is never tried again, because
+ * the system may have dropped the pages it could not write and would then report success.
  */
 
 import type { StorageFailure, StorageFile } from '../storage/storage.ts'
+import { allOf } from '../storage/syncs.ts'
 import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
 
 type FlushResult = StorageFailure | undefined
 
+/** The files that hold offsets from one to another, and the offset up to which they hold everything. */
+export interface FilesToFlush {
+  readonly files: readonly StorageFile[]
+  readonly endOffset: number
+}
+
+export interface FlushesOptions {
+  turns: Turns
+  /** What lies below is on the disk already. */
+  offset?: number
+  /** The files with what was appended at or behind `from` and before `to`, as they are now. */
+  filesBetween(from: number, to: number): FilesToFlush
+  /** Called when {@link Flushes.offset} has moved. */
+  flushed?(): void
+  /** Called once, when a flush fails. */
+  failed?(failure: StorageFailure): void
+}
+
 export class Flushes {
-  readonly #turns: Turns
-  readonly #running = new Set<Later<FlushResult>>()
-  readonly #waiting = new Set<{ endOffset: number }>()
+  readonly #options: FlushesOptions
+  readonly #waiting = new Set<{ endOffset: number; later: Later<FlushResult> }>()
   #failure: FlushResult
   #offset: number
+  /** Up to where somebody wants it flushed. */
+  #wanted = 0
+  /** What the round under way may count at most: less than it began with once the log was cut. */
+  #limit = 0
+  #isRunning = false
+  #isScheduled = false
 
-  constructor(turns: Turns, offset = 0) {
-    this.#turns = turns
-    this.#offset = offset
+  constructor(options: FlushesOptions) {
+    this.#options = options
+    this.#offset = options.offset ?? 0
   }
 
   /** What lies below is on the disk. */
@@ -31,38 +56,77 @@ export class Flushes {
     return this.#failure
   }
 
-  /** Begins to flush a file; {@link finish} waits for it. */
-  start(file: StorageFile): void {
-    if (this.#failure) return
-    const flush = file.flush()
-    this.#running.add(flush)
-    flush.whenSettled(failure => {
-      this.#running.delete(flush)
-      this.#failure ??= failure
+  /** Sees to it that what lies below `endOffset` comes to the disk soon: whatever this drain still appends comes along. */
+  request(endOffset: number): void {
+    if (this.#failure !== undefined || endOffset <= this.#offset) return
+    this.#wanted = Math.max(this.#wanted, endOffset)
+    if (this.#isRunning || this.#isScheduled) return
+    this.#isScheduled = true
+    this.#options.turns.enqueue(() => {
+      this.#isScheduled = false
+      this.#begin()
     })
   }
 
-  /** Settles once everything that was started is on the disk, which is then the log up to `endOffset`. */
-  finish(endOffset: number): Later<FlushResult> {
-    const result = new Later<FlushResult>(this.#turns)
-    let running = this.#running.size
-    const goal = { endOffset }
-    this.#waiting.add(goal)
-    const done = () => {
-      if (--running > 0) return
-      this.#waiting.delete(goal)
-      if (!this.#failure) this.#offset = Math.max(this.#offset, goal.endOffset)
-      result.settle(this.#failure)
+  /** As {@link request}; settles once it is done, or can be no more. */
+  flush(endOffset: number): Later<FlushResult> {
+    const later = new Later<FlushResult>(this.#options.turns)
+    if (this.#failure !== undefined || endOffset <= this.#offset) {
+      later.settle(this.#failure)
+      return later
     }
-    // In the order of listeners: the one of `start` has noted a failure by the time ours runs.
-    if (running === 0) done()
-    else for (const flush of this.#running) flush.whenSettled(done)
-    return result
+    this.#waiting.add({ endOffset, later })
+    this.request(endOffset)
+    return later
   }
 
   /** The log was cut: what lies behind `endOffset` is to be flushed again. */
   truncate(endOffset: number): void {
     this.#offset = Math.min(this.#offset, endOffset)
+    this.#limit = Math.min(this.#limit, endOffset)
+    this.#wanted = Math.min(this.#wanted, endOffset)
     for (const goal of this.#waiting) goal.endOffset = Math.min(goal.endOffset, endOffset)
+    this.#settle()
+  }
+
+  /** The log is as good as on the disk up to `offset`, whatever was done for that. */
+  skipTo(offset: number): void {
+    this.#offset = offset
+  }
+
+  #begin(): void {
+    if (this.#failure !== undefined || this.#wanted <= this.#offset) return this.#settle()
+    const { turns, filesBetween } = this.#options
+    const { files, endOffset } = filesBetween(this.#offset, this.#wanted)
+    this.#limit = endOffset
+    this.#isRunning = true
+    allOf(
+      turns,
+      files.map(file => file.flush()),
+    ).whenSettled(failure => {
+      this.#isRunning = false
+      if (failure !== undefined) return this.fail(failure)
+      const moved = this.#limit > this.#offset
+      this.#offset = Math.max(this.#offset, this.#limit)
+      this.#settle()
+      if (moved) this.#options.flushed?.()
+      if (this.#wanted > this.#offset) this.#begin()
+    })
+  }
+
+  /** Nothing is known to be on the disk any more, for this reason. */
+  fail(failure: StorageFailure): void {
+    if (this.#failure !== undefined) return
+    this.#failure = failure
+    this.#settle()
+    this.#options.failed?.(failure)
+  }
+
+  #settle(): void {
+    for (const goal of this.#waiting) {
+      if (this.#failure === undefined && goal.endOffset > this.#offset) continue
+      this.#waiting.delete(goal)
+      goal.later.settle(this.#failure)
+    }
   }
 }

@@ -6,7 +6,7 @@
 import { KafkaError } from '../protocol/errors.ts'
 import { checkBatch, eachBatch, readBatchHeader } from '../records/batch-header.ts'
 import type { AppendContext, PreparedAppend, PreparedBatch } from './leader-append.ts'
-import { markerOf } from './recovery.ts'
+import { markerOf } from './log-state.ts'
 
 /**
  * Reads the whole batches of `records`; a partial one behind them is left out. Returns them in portions that each fit

@@ -27,8 +27,8 @@ import { RecordsError } from '../records/records-error.ts'
 import { concat } from '../util/byte-writer.ts'
 import { ProduceRecordsError, RecordsInvalidError } from './append-error.ts'
 import type { LogConfig } from './log-config.ts'
+import { markerOf } from './log-state.ts'
 import type { ProducerBatch, ProducerStates } from './producer-state.ts'
-import { markerOf } from './recovery.ts'
 import { type AcceptedBatch, type Refusal, refuseProduceRecords, validateBatch } from './validate.ts'
 
 /** The newest version of Produce: what a client's batch is held to when the caller does not say. */

@@ -1,21 +1,18 @@
 /**
- * The bytes of a log: its segments, where they end, and how they come to the disk (Kafka's `LocalLog`). What the
- * batches mean, who wrote them and how far they are replicated is known one level up, in `Log`.
+ * The bytes of a log: its segments, and where they end (Kafka's `LocalLog`). What the batches mean, who wrote them, how far they
+ * are replicated and how they come to the disk is known one level up.
  */
 
-import type { Storage, StorageFailure } from '../storage/storage.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
-import type { Later } from '../util/later.ts'
-import { Flushes } from './flushes.ts'
+import type { IndexCache } from './index-cache.ts'
 import type { PreparedAppend } from './leader-append.ts'
 import type { LogConfig } from './log-config.ts'
+import type { Segment } from './segment.ts'
 import { Segments } from './segments.ts'
 
 export class LocalLog {
   readonly segments: Segments
-  readonly #storage: Storage
-  readonly #directory: string
-  readonly #flushes: Flushes
   #config: LogConfig
   #endOffset = 0
 
@@ -24,14 +21,11 @@ export class LocalLog {
     directory: string
     env: Env
     config: LogConfig
-    recoveryPoint?: number
     exempt?: boolean
+    indexCache?: IndexCache
   }) {
-    this.#storage = options.storage
-    this.#directory = options.directory
     this.#config = options.config
-    this.segments = new Segments(options.storage, options.directory, options.env, options.exempt)
-    this.#flushes = new Flushes(options.env.turns, options.recoveryPoint)
+    this.segments = new Segments(options)
   }
 
   get config(): LogConfig {
@@ -47,45 +41,42 @@ export class LocalLog {
     return this.#endOffset
   }
 
-  /** Up to where {@link flush} has brought it. */
-  get flushedOffset(): number {
-    return this.#flushes.offset
-  }
-
   /** Says where the segments that were found end; makes one when there is none. */
-  recovered(endOffset: number): void {
+  loaded(endOffset: number): void {
     this.#endOffset = endOffset
-    if (this.segments.count === 0) this.segments.add(endOffset, this.#config)
-    this.#flushes.truncate(endOffset)
+    if (this.segments.count === 0) this.segments.add(endOffset, this.#config, true)
   }
 
-  /** Appends batches in one piece, in a new segment when the active one is full; all or nothing. */
-  append(prepared: PreparedAppend, now: number): void {
-    const { records, batches, lastOffset, maxTimestamp } = prepared
+  /** Whether the active segment has to be rolled before these batches. */
+  isFullFor(prepared: PreparedAppend, now: number): boolean {
     const { segmentBytes, segmentMs } = this.#config
-    const sum = { size: records.length, lastOffset, maxTimestamp }
-    if (this.segments.active.isFullFor(sum, { segmentBytes, segmentMs, now })) this.roll(batches[0].header.baseOffset)
+    const sum = { size: prepared.records.length, lastOffset: prepared.lastOffset, maxTimestamp: prepared.maxTimestamp }
+    return this.segments.active.isFullFor(sum, { segmentBytes, segmentMs, now })
+  }
+
+  /** Appends batches in one piece; all or nothing. */
+  append(prepared: PreparedAppend, now: number): void {
+    const { records, batches, lastOffset } = prepared
     const { active } = this.segments
     let position = active.size
     active.append(records, now)
     for (const { header } of batches) {
-      active.index(header.baseOffset, header.maxTimestamp, position, header.sizeInBytes)
+      active.index(header.lastOffset, header.maxTimestamp, position, header.sizeInBytes)
       position += header.sizeInBytes
     }
     this.#endOffset = lastOffset + 1
   }
 
-  /** Ends the active segment, unless it is empty, and begins another. */
-  roll(baseOffset = this.#endOffset): void {
+  /** Ends the active segment, unless it is empty, and begins another. Returns the one that was ended. */
+  roll(baseOffset: number): Segment | undefined {
     const { active } = this.segments
-    if (active.size === 0 && active.baseOffset === baseOffset) return
-    this.segments.add(baseOffset, this.#config)
-    this.#flushes.start(active.file)
+    if (active.size === 0 && active.baseOffset === baseOffset) return undefined
+    this.segments.add(baseOffset, this.#config, true)
+    return active
   }
 
-  /** Drops the oldest segments; there is always one left. */
+  /** Drops the oldest segments, of which at least one stays. */
   deleteOldest(count: number): void {
-    if (count === this.segments.count) this.roll()
     this.segments.remove(0, count, this.#config.fileDeleteDelayMs)
   }
 
@@ -98,30 +89,14 @@ export class LocalLog {
     const position = active.positionOf(offset)
     // Where a batch reached across, the log ends before that batch, so that it can be fetched again whole.
     this.#endOffset = position < active.size ? Math.min(offset, active.baseOffsetAt(position)) : offset
-    active.truncateAt(position)
-    this.#flushes.truncate(this.#endOffset)
+    active.truncateAt(position, offset)
+    segments.changed()
   }
 
   /** Drops everything and begins anew at `offset`. */
   startOver(offset: number): void {
     this.segments.remove(0, this.segments.count, this.#config.fileDeleteDelayMs)
-    this.segments.add(offset, this.#config)
+    this.segments.add(offset, this.#config, true)
     this.#endOffset = offset
-    this.#flushes.truncate(offset)
-  }
-
-  /** Settles once everything appended so far would survive a power cut; after a failure it fails for ever. */
-  flush(): Later<StorageFailure | undefined> {
-    this.#flushes.start(this.segments.active.file)
-    return this.#flushes.finish(this.#endOffset)
-  }
-
-  close(): Later<StorageFailure | undefined> {
-    return this.segments.closeAfter(this.flush())
-  }
-
-  delete(): Later<StorageFailure | undefined> {
-    this.segments.close()
-    return this.#storage.remove(this.#directory)
   }
 }

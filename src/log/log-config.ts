@@ -27,6 +27,18 @@ export interface LogConfig {
   compact: boolean
   /** `cleanup.policy` has `delete`: retention applies. */
   delete: boolean
+  /** `min.cleanable.dirty.ratio`: a log is cleaned when more than that part of it is dirty. */
+  minCleanableRatio: number
+  /** `min.compaction.lag.ms`: records are left alone by the cleaner for so long. */
+  minCompactionLagMs: number
+  /** `max.compaction.lag.ms`: a log is cleaned, whatever its ratio is, when it has dirty records older than that. */
+  maxCompactionLagMs: number
+  /** `delete.retention.ms`: how long tombstones stay once they were cleaned. */
+  deleteRetentionMs: number
+  /** `flush.messages`: the log is flushed when so many records are not on the disk yet; with 1 whoever writes waits for it. */
+  flushMessages: number
+  /** `flush.ms`: the log is flushed when a record is not on the disk for so long. */
+  flushMs: number
   /** `compression.type`; `producer` keeps batches as they were sent. */
   compressionType: 'producer' | 'uncompressed' | Exclude<CodecName, 'none'>
   /** `message.timestamp.type`. */
@@ -55,6 +67,12 @@ export const DEFAULT_LOG_CONFIG: Readonly<LogConfig> = {
   retentionBytes: -1,
   compact: false,
   delete: true,
+  minCleanableRatio: 0.5,
+  minCompactionLagMs: 0,
+  maxCompactionLagMs: UNLIMITED,
+  deleteRetentionMs: 24 * 60 * 60 * 1000,
+  flushMessages: UNLIMITED,
+  flushMs: UNLIMITED,
   compressionType: 'producer',
   messageTimestampType: 'CreateTime',
   messageTimestampBeforeMaxMs: UNLIMITED,

@@ -623,7 +623,7 @@ describe('the end of a log', () => {
   })
 
   it('says up to where it was flushed', () => {
-    const { log, env } = makeLog()
+    const { log, env } = makeLog({}, { durable: true })
     append(log, batchOf(['a']))
     log.roll()
     append(log, batchOf(['b']))
@@ -631,7 +631,7 @@ describe('the end of a log', () => {
     append(log, batchOf(['c']))
     expect(log.flushedOffset).toBe(0)
     env.settle()
-    expect([flushed.value, log.flushedOffset]).toEqual([undefined, 2])
+    expect([flushed.value, log.flushedOffset]).toEqual([undefined, 3])
     log.truncateTo(1)
     expect(log.flushedOffset).toBe(1)
     const closed = log.close()

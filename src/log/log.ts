@@ -5,52 +5,30 @@
  */
 
 import { KafkaError } from '../protocol/errors.ts'
-import type { RecordsPlatform } from '../records/compression.ts'
-import type { Storage, StorageFailure } from '../storage/storage.ts'
-import type { Env } from '../util/env.ts'
+import type { StorageFailure } from '../storage/storage.ts'
 import type { Later } from '../util/later.ts'
-import { type AbortedTransactionEntry, AbortedTransactions } from './aborted-transactions.ts'
-import { toKafkaError } from './append-error.ts'
 import { type AppendResult, appended, duplicated, joined } from './append-result.ts'
-import { Checkpoints } from './checkpoints.ts'
 import { prepareFollowerAppend } from './follower-append.ts'
+import { closeAfter } from './later-results.ts'
 import {
   type AppendContext,
   type LeaderAppendOptions,
   type PreparedAppend,
   prepareLeaderAppend,
 } from './leader-append.ts'
-import { type EpochEndOffset, LeaderEpochs } from './leader-epochs.ts'
-import { LocalLog } from './local-log.ts'
 import type { LogConfig } from './log-config.ts'
-import { type ProducerEntry, ProducerStates } from './producer-state.ts'
-import { availableBytes, type Isolation, type ReadOptions, type ReadResult, readBatches } from './read.ts'
-import { applyBatch, type BatchEffects, recoverSegments, replayProducers } from './recovery.ts'
+import { loadLog } from './log-loader.ts'
+import type { LogOptions } from './log-options.ts'
+import { ReadableLog } from './readable-log.ts'
+import { replayProducers } from './replay-producers.ts'
 import { segmentsToDelete } from './retention.ts'
-import { findMaxTimestamp, findTimestamp, type TimestampOffset } from './timestamps.ts'
 
 export type { AppendResult } from './append-result.ts'
 export type { LeaderAppendOptions } from './leader-append.ts'
 export type { LogConfig } from './log-config.ts'
+export type { LogListener, LogOptions } from './log-options.ts'
 export type { Isolation, ReadOptions, ReadResult } from './read.ts'
 export type { TimestampOffset } from './timestamps.ts'
-
-export interface LogOptions {
-  storage: Storage
-  /** Where its files are, below the root of the storage; the last name is `topic-partition`. */
-  directory: string
-  config: LogConfig
-  env: Env
-  platform: RecordsPlatform
-  /** The last known high watermark; the log start offset by default. */
-  highWatermark?: number
-  /** Up to where the files are known to be synced; checksums of whole segments below it are not looked at. */
-  recoveryPoint?: number
-  /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */
-  forgetProducers?: boolean
-  /** True for what the broker needs to go on: it may grow beyond the limit of the storage. */
-  exempt?: boolean
-}
 
 /**
  * See the head of the file.
@@ -61,103 +39,38 @@ export interface LogOptions {
  * log.updateHighWatermark(lastOffset + 1)
  * log.read(0, { maxBytes: 1_000_000, minOneBatch: true, isolation: 'high_watermark' }).parts
  */
-export class Log {
-  readonly directory: string
-  /** `topic-partition`, for messages. */
-  readonly topicPartition: string
-  readonly #env: Env
-  readonly #platform: RecordsPlatform
-  readonly #local: LocalLog
-  readonly #checkpoints: Checkpoints
-  readonly #epochs = new LeaderEpochs()
-  readonly #producers = new ProducerStates()
-  readonly #aborted = new AbortedTransactions()
-  readonly #effects: BatchEffects = { epochs: this.#epochs, producers: this.#producers, aborted: this.#aborted }
-  #logStartOffset = 0
-  #highWatermark = 0
-
-  /** Opens the log in a directory, or begins one. What a crash left half written at its end is dropped. */
+export class Log extends ReadableLog {
+  /**
+   * Opens the log in a directory, or begins one. What a crash left half written at its end is dropped.
+   *
+   * @throws {StorageError} when its files cannot be read
+   */
   static open(options: LogOptions): Log {
     const log = new Log(options)
-    log.#recover(options)
+    log.#load(options)
     return log
   }
 
-  private constructor(options: LogOptions) {
-    const { storage, directory, env } = options
-    this.directory = directory
-    this.topicPartition = directory.slice(directory.lastIndexOf('/') + 1)
-    this.#env = env
-    this.#platform = options.platform
-    this.#local = new LocalLog(options)
-    this.#checkpoints = new Checkpoints(storage, directory, env)
-  }
-
-  #recover(options: LogOptions): void {
-    for (const { epoch, startOffset } of this.#checkpoints.readEpochs()) this.#epochs.assign(epoch, startOffset)
-    for (const producer of this.#checkpoints.readProducers()) this.#producers.restore(producer)
-    const { recoveryPoint = 0 } = options
-    const { segments } = this.#local
-    this.#local.recovered(recoverSegments(segments, this.#effects, { ...options, recoveryPoint }))
-    this.#logStartOffset = Math.max(this.#checkpoints.readLogStartOffset(), segments.first.baseOffset)
-    if (this.#logStartOffset > this.logEndOffset) this.#local.startOver(this.#logStartOffset)
+  #load(options: LogOptions): void {
+    const { recoveryPoint = 0, logStartOffset = 0 } = options
+    const { epochs, producers } = this.state
+    const loaded = loadLog({ ...options, local: this.local, state: this.state, recoveryPoint })
+    this.local.loaded(loaded.endOffset)
+    this.durability.loaded(loaded.recoveryPoint)
+    this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)
+    if (this.startOffset > this.logEndOffset) this.#startOver(this.startOffset)
     // An epoch may begin at the log end, without a record yet.
-    this.#epochs.truncateFromEnd(this.logEndOffset + 1)
-    this.#epochs.truncateFromStart(this.#logStartOffset)
-    this.#aborted.truncateFromStart(this.#logStartOffset)
-    const highWatermark = options.highWatermark ?? this.#logStartOffset
-    this.#highWatermark = Math.min(Math.max(highWatermark, this.#logStartOffset), this.logEndOffset)
-    this.#producers.transactions.replicatedUpTo(this.#highWatermark)
-    if (options.forgetProducers) this.#producers.expire(Number.MAX_SAFE_INTEGER, 0)
-  }
-
-  get config(): LogConfig {
-    return this.#local.config
+    epochs.truncateFromEnd(this.logEndOffset + 1)
+    epochs.truncateFromStart(this.startOffset)
+    const highWatermark = options.highWatermark ?? this.startOffset
+    this.watermark = Math.min(Math.max(highWatermark, this.startOffset), this.logEndOffset)
+    producers.transactions.replicatedUpTo(this.watermark)
+    if (options.forgetProducers) producers.expire(Number.MAX_SAFE_INTEGER, 0)
   }
 
   /** Takes effect with the next append, roll or retention. */
   updateConfig(config: LogConfig): void {
-    this.#local.updateConfig(config)
-  }
-
-  /** The first offset that may be read. */
-  get logStartOffset(): number {
-    return this.#logStartOffset
-  }
-
-  /** The offset that the next record gets. */
-  get logEndOffset(): number {
-    return this.#local.endOffset
-  }
-
-  /** The offset below which everything is replicated, as the broker said with {@link updateHighWatermark}. */
-  get highWatermark(): number {
-    return this.#highWatermark
-  }
-
-  /** The offset below which every transaction is decided, for good. */
-  get lastStableOffset(): number {
-    const { transactions } = this.#producers
-    if (transactions.isEmpty) return this.#highWatermark
-    return Math.min(this.#highWatermark, transactions.firstUnstableOffset ?? this.#highWatermark)
-  }
-
-  /** The last leader epoch that wrote or was to write, or −1. */
-  get latestEpoch(): number {
-    return this.#epochs.latestEpoch
-  }
-
-  /** Up to where a {@link flush} has brought it: what lies below survives a power cut. */
-  get flushedOffset(): number {
-    return this.#local.flushedOffset
-  }
-
-  get sizeInBytes(): number {
-    return this.#local.segments.sizeInBytes
-  }
-
-  get segmentCount(): number {
-    return this.#local.segments.count
+    this.local.updateConfig(config)
   }
 
   /**
@@ -165,18 +78,19 @@ export class Log {
    * copies those into the storage once.
    *
    * @throws {KafkaError} and changes nothing in the log: {@link ProduceRecordsError} for what is not one batch,
-   * {@link RecordsInvalidError} for refused records, POLICY_VIOLATION for a full storage, and all else that Kafka says
+   * {@link RecordsInvalidError} for refused records, POLICY_VIOLATION for a full storage, KAFKA_STORAGE_ERROR for one that
+   * fails, and all else that Kafka says
    */
   appendAsLeader(records: Uint8Array, options: LeaderAppendOptions): AppendResult {
     try {
       const prepared = prepareLeaderAppend(records, options, this.#appendContext())
       if ('duplicate' in prepared) {
         const { duplicate } = prepared
-        return duplicated(duplicate, this.#epochs.epochFor(duplicate.lastOffset) ?? -1, this.#logStartOffset)
+        return duplicated(duplicate, this.state.epochs.epochFor(duplicate.lastOffset) ?? -1, this.startOffset)
       }
       return this.#append(prepared, options.now)
     } catch (error) {
-      throw toKafkaError(error)
+      throw this.met(error)
     }
   }
 
@@ -192,106 +106,54 @@ export class Log {
     try {
       let result: AppendResult | undefined
       for (const portion of prepareFollowerAppend(records, this.#appendContext(), options.leaderEpoch)) {
-        result = joined(result, this.#append(portion, this.#env.now()))
+        result = joined(result, this.#append(portion, this.env.now()))
       }
       return result
     } catch (error) {
-      throw toKafkaError(error)
+      throw this.met(error)
     }
   }
 
   #appendContext(): AppendContext {
     return {
       config: this.config,
-      platform: this.#platform,
-      producers: this.#producers,
+      platform: this.platform,
+      producers: this.state.producers,
       logEndOffset: this.logEndOffset,
       topicPartition: this.topicPartition,
     }
   }
 
   #append(prepared: PreparedAppend, now: number): AppendResult {
-    this.#local.append(prepared, now)
-    let epochsChanged = false
-    for (const { header, marker } of prepared.batches) {
-      if (this.#epochs.assign(header.partitionLeaderEpoch, header.baseOffset)) epochsChanged = true
-      applyBatch(header, marker, this.#effects)
-    }
-    if (epochsChanged) this.#checkpoints.writeEpochs(this.#epochs.entries)
-    return appended(prepared, this.#logStartOffset)
+    const { failure } = this.durability
+    if (failure !== undefined) throw new KafkaError('KAFKA_STORAGE_ERROR', failure.message)
+    const local = this.local
+    if (local.isFullFor(prepared, now)) this.roll(prepared.batches[0].header.baseOffset)
+    local.append(prepared, now)
+    const { active } = local.segments
+    for (const { header, marker } of prepared.batches) this.state.append(header, marker, active)
+    this.durability.appended()
+    return appended(prepared, this.startOffset)
   }
 
   /** Ends the active segment and begins another, unless it is empty. */
-  roll(): void {
-    this.#local.roll()
+  roll(baseOffset = this.logEndOffset): void {
+    const ended = this.local.roll(baseOffset)
+    if (ended !== undefined) this.durability.rolled(ended, baseOffset)
   }
 
   /** Takes over how far the log is replicated. It never goes back, nor beyond the log end. True when it moved. */
   updateHighWatermark(offset: number): boolean {
     const next = Math.min(offset, this.logEndOffset)
-    if (next <= this.#highWatermark) return false
-    this.#highWatermark = next
-    this.#producers.transactions.replicatedUpTo(next)
+    if (next <= this.watermark) return false
+    this.watermark = next
+    this.state.producers.transactions.replicatedUpTo(next)
     return true
-  }
-
-  /**
-   * Reads whole batches, from the one that contains `offset` on, up to where the isolation lets the reader see.
-   *
-   * @throws {KafkaError} OFFSET_OUT_OF_RANGE outside of log start and log end offset
-   */
-  read(offset: number, options: ReadOptions): ReadResult {
-    if (offset < this.#logStartOffset || offset > this.logEndOffset) {
-      throw new KafkaError(
-        'OFFSET_OUT_OF_RANGE',
-        `offset ${offset} of ${this.topicPartition}, which has ${this.#logStartOffset} to ${this.logEndOffset}`,
-      )
-    }
-    return readBatches(this.#local.segments, this.#aborted, offset, this.#bound(options.isolation), options)
-  }
-
-  /** How many bytes a read from `offset` could see; counting ends at `max`. */
-  availableBytes(offset: number, isolation: Isolation, max: number): number {
-    return availableBytes(this.#local.segments, Math.max(offset, this.#logStartOffset), this.#bound(isolation), max)
-  }
-
-  #bound(isolation: Isolation): { boundOffset: number; logEndOffset: number } {
-    const logEndOffset = this.logEndOffset
-    if (isolation === 'log_end') return { boundOffset: logEndOffset, logEndOffset }
-    return { boundOffset: isolation === 'last_stable' ? this.lastStableOffset : this.#highWatermark, logEndOffset }
-  }
-
-  /** The first record at `timestamp` or later, whether replicated or not; undefined when there is none. */
-  offsetForTimestamp(timestamp: number): TimestampOffset | undefined {
-    try {
-      return findTimestamp(this.#local.segments, timestamp, this.#logStartOffset, this.#platform)
-    } catch (error) {
-      throw toKafkaError(error)
-    }
-  }
-
-  /** The first record with the largest time of all; undefined when none has a time. */
-  maxTimestamp(): TimestampOffset | undefined {
-    try {
-      return findMaxTimestamp(this.#local.segments, this.#logStartOffset, this.#platform)
-    } catch (error) {
-      throw toKafkaError(error)
-    }
-  }
-
-  /** The leader epoch that wrote `offset`, or undefined. */
-  epochForOffset(offset: number): number | undefined {
-    return this.#epochs.epochFor(offset)
-  }
-
-  /** Where a leader epoch ended; −1 for both when that is not known. */
-  endOffsetForEpoch(epoch: number): EpochEndOffset {
-    return this.#epochs.endOffsetFor(epoch, this.logEndOffset)
   }
 
   /** Notes that `epoch` writes from `offset` on: what a new leader does before its first append. */
   assignEpochStartOffset(epoch: number, offset: number): void {
-    if (this.#epochs.assign(epoch, offset)) this.#checkpoints.writeEpochs(this.#epochs.entries)
+    if (this.state.epochs.assign(epoch, offset)) this.state.writeEpochs()
   }
 
   /**
@@ -299,37 +161,50 @@ export class Log {
    * ends before it.
    */
   truncateTo(offset: number): void {
-    const { segments } = this.#local
+    const { segments } = this.local
     if (offset >= this.logEndOffset) return
     if (offset < segments.first.baseOffset) return this.truncateFullyAndStartAt(offset)
-    this.#local.truncateTo(offset)
-    replayProducers(segments, this.#effects, this.#platform)
+    try {
+      this.local.truncateTo(offset)
+      this.state.snapshots.truncateTo(this.logEndOffset)
+      this.durability.truncated(this.logEndOffset)
+      replayProducers(segments, this.state, this.platform)
+    } catch (error) {
+      throw this.met(error)
+    }
     this.#afterTruncation()
   }
 
   /** Drops everything; the log goes on at `offset`. */
   truncateFullyAndStartAt(offset: number): void {
-    this.#local.startOver(offset)
-    this.#producers.clear()
-    this.#checkpoints.writeProducers([])
-    this.#aborted.clear()
-    this.#epochs.clear()
-    this.#logStartOffset = offset
-    this.#checkpoints.writeLogStartOffset(offset)
-    this.#highWatermark = offset
+    try {
+      this.#startOver(offset)
+    } catch (error) {
+      throw this.met(error)
+    }
+    this.watermark = offset
     this.#afterTruncation()
+    this.listener.logStartMoved?.()
+  }
+
+  #startOver(offset: number): void {
+    this.local.startOver(offset)
+    this.state.clear()
+    this.durability.truncated(offset)
+    this.startOffset = offset
   }
 
   #afterTruncation(): void {
     const end = this.logEndOffset
-    this.#highWatermark = Math.min(this.#highWatermark, end)
-    this.#producers.transactions.replicatedUpTo(this.#highWatermark)
-    this.#epochs.truncateFromEnd(end)
-    this.#checkpoints.writeEpochs(this.#epochs.entries)
-    if (this.#logStartOffset > end) {
-      this.#logStartOffset = end
-      this.#checkpoints.writeLogStartOffset(end)
-    }
+    const { epochs, producers } = this.state
+    this.watermark = Math.min(this.watermark, end)
+    producers.transactions.replicatedUpTo(this.watermark)
+    epochs.truncateFromEnd(end)
+    this.state.writeEpochs()
+    this.listener.truncated?.()
+    if (this.startOffset <= end) return
+    this.startOffset = end
+    this.listener.logStartMoved?.()
   }
 
   /**
@@ -338,60 +213,59 @@ export class Log {
    * @throws {KafkaError} OFFSET_OUT_OF_RANGE above the high watermark
    */
   deleteRecordsBefore(offset: number): number {
-    if (offset > this.#highWatermark) {
-      throw new KafkaError('OFFSET_OUT_OF_RANGE', `offset ${offset} is above the high watermark ${this.#highWatermark}`)
+    if (offset > this.watermark) {
+      throw new KafkaError('OFFSET_OUT_OF_RANGE', `offset ${offset} is above the high watermark ${this.watermark}`)
     }
-    if (offset > this.#logStartOffset) {
-      // A file's name says where the log starts, unless that lies within the file.
-      this.#checkpoints.writeLogStartOffset(offset)
-      this.#moveLogStart(offset)
-    }
-    return this.#logStartOffset
+    if (offset > this.startOffset) this.#moveLogStart(offset)
+    return this.startOffset
   }
 
   #moveLogStart(offset: number): void {
-    this.#logStartOffset = offset
-    if (this.#epochs.truncateFromStart(offset)) this.#checkpoints.writeEpochs(this.#epochs.entries)
-    this.#aborted.truncateFromStart(offset)
+    this.startOffset = offset
+    if (this.state.epochs.truncateFromStart(offset)) this.state.writeEpochs()
+    this.listener.logStartMoved?.()
   }
 
   /** Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments. */
   applyRetention(now: number): number {
     const { logStartOffset, logEndOffset, highWatermark, config } = this
-    const { segments } = this.#local
-    this.#producers.expire(now, config.producerIdExpirationMs)
-    const count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
-    if (count === 0) return 0
-    this.#local.deleteOldest(count)
-    const { baseOffset } = segments.first
-    if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
-    // Producers outlive their records: a resend of a batch that is gone is still a duplicate.
-    this.#checkpoints.writeProducers(this.#producers.before(baseOffset))
-    return count
-  }
-
-  /** What is known of producers, for DescribeProducers. */
-  producers(): ProducerEntry[] {
-    return [...this.#producers.all()]
-  }
-
-  /** Aborted transactions in the log, in the order of their markers. */
-  abortedTransactions(): readonly AbortedTransactionEntry[] {
-    return this.#aborted.entries
+    const { segments } = this.local
+    this.state.producers.expire(now, config.producerIdExpirationMs)
+    try {
+      const count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
+      if (count === 0) return 0
+      // There is always one left.
+      if (count === segments.count) this.roll()
+      this.local.deleteOldest(count)
+      const { baseOffset } = segments.first
+      if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
+      this.state.snapshots.prune(segments.all().map(segment => segment.baseOffset))
+      return count
+    } catch (error) {
+      throw this.met(error)
+    }
   }
 
   /** Settles once everything appended so far would survive a power cut; after a failure it fails for ever. */
   flush(): Later<StorageFailure | undefined> {
-    return this.#local.flush()
+    return this.durability.flush()
   }
 
-  /** Flushes and lets go of the files. */
+  /** Settles once {@link recoveryPoint} is where the log ends now: then there is nothing to read when it is opened again. */
+  checkpoint(): Later<StorageFailure | undefined> {
+    return this.durability.checkpoint()
+  }
+
+  /** A checkpoint; then it lets go of the files. */
   close(): Later<StorageFailure | undefined> {
-    return this.#local.close()
+    this.local.segments.cancel()
+    return closeAfter(this.env.turns, this.durability.close(), () => this.local.segments.close())
   }
 
   /** Removes the log with its directory. What readers hold stays valid. */
   delete(): Later<StorageFailure | undefined> {
-    return this.#local.delete()
+    this.durability.cancel()
+    this.local.segments.close()
+    return this.storage.remove(this.directory)
   }
 }

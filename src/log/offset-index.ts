@@ -1,48 +1,57 @@
 /**
  * The sparse index from offsets to positions in a segment's file: one entry per `index.interval.bytes`, so that a reader
- * scans no more than that (Kafka's `OffsetIndex`). It lives in memory and is built from the file.
+ * scans no more than that. Its bytes are those of Kafka's `.index` file (`OffsetIndex`): of each entry four for the last
+ * offset of a batch, counted from the base offset, and four for the position of that batch.
  */
 
-/** The index of the last of the sorted `values` that is at most `value`, or −1. */
-export function floorIndex(values: readonly number[], value: number): number {
-  let low = -1
-  let high = values.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (values[middle] <= value) low = middle
-    else high = middle - 1
-  }
-  return low
-}
+import { int32At, setInt32At } from '../records/fields.ts'
+import { EntryBytes } from './entry-bytes.ts'
+
+export const OFFSET_ENTRY_BYTES = 8
+const OFFSET = 0
+const POSITION = 4
 
 export class OffsetIndex {
-  readonly #offsets: number[] = []
-  readonly #positions: number[] = []
+  readonly #baseOffset: number
+  readonly entries: EntryBytes
 
-  get entries(): number {
-    return this.#offsets.length
+  /** @param bytes the content of a file */
+  constructor(baseOffset: number, bytes?: Uint8Array) {
+    this.#baseOffset = baseOffset
+    this.entries = new EntryBytes(OFFSET_ENTRY_BYTES, bytes)
   }
 
-  /** Notes that the batch at `position` begins with `offset`. Both only grow. */
-  append(offset: number, position: number): void {
-    this.#offsets.push(offset)
-    this.#positions.push(position)
+  /** Notes that the batch at `position` ends with `lastOffset`. Both only grow. */
+  append(lastOffset: number, position: number): void {
+    const { entries } = this
+    const at = entries.add()
+    setInt32At(entries.bytes, at + OFFSET, lastOffset - this.#baseOffset)
+    setInt32At(entries.bytes, at + POSITION, position)
   }
 
-  /** Where to begin to look for `offset`: a batch that begins at or before it. */
+  /** The last offset of the batch that the entry at `index` is about. */
+  offsetAt(index: number): number {
+    return this.#baseOffset + int32At(this.entries.bytes, index * OFFSET_ENTRY_BYTES + OFFSET)
+  }
+
+  positionAt(index: number): number {
+    return int32At(this.entries.bytes, index * OFFSET_ENTRY_BYTES + POSITION)
+  }
+
+  /** Where to begin to look for `offset`: a batch that ends at or before it, or the first. */
   positionFor(offset: number): number {
-    const index = floorIndex(this.#offsets, offset)
-    return index < 0 ? 0 : this.#positions[index]
+    const index = this.entries.floorInt32(OFFSET, offset - this.#baseOffset)
+    return index < 0 ? 0 : this.positionAt(index)
   }
 
   /** The position of the last known batch that begins at or before `position`. */
   floorPosition(position: number): number {
-    const index = floorIndex(this.#positions, position)
-    return index < 0 ? 0 : this.#positions[index]
+    const index = this.entries.floorInt32(POSITION, position)
+    return index < 0 ? 0 : this.positionAt(index)
   }
 
-  clear(): void {
-    this.#offsets.length = 0
-    this.#positions.length = 0
+  /** Drops the entries of batches that end at or behind `offset`. */
+  truncateTo(offset: number): void {
+    this.entries.cut(this.entries.floorInt32(OFFSET, offset - 1 - this.#baseOffset) + 1)
   }
 }

@@ -262,46 +262,4 @@ describe('memory', () => {
     expect(states.expire(5000, 500)).toBe(0)
     expect(states.size).toBe(1)
   })
-
-  it('hands on open transactions in the order in which they began, from offset 0 on', () => {
-    send({ sequence: 0, pid: 2, transactional: true })
-    send({ sequence: 0, pid: 1 })
-    send({ sequence: 0, pid: 3, transactional: true })
-    send({ sequence: 1, pid: 1, transactional: true })
-    const before = states.before(nextOffset)
-    expect(before.map(entry => [entry.producerId, entry.currentTransactionFirstOffset])).toEqual([
-      [2, 0],
-      [3, 2],
-      [1, 3],
-    ])
-    const other = new ProducerStates()
-    for (const entry of before) other.restore(entry)
-    expect(other.transactions.firstUnstableOffset).toBe(0)
-    expect(states.before(2).map(entry => entry.producerId)).toEqual([1, 2])
-  })
-
-  it('hands on the epoch of a producer of which only a marker is known', () => {
-    mark('COMMIT', { epoch: 4 })
-    expect(states.before(nextOffset)).toMatchObject([{ producerEpoch: 4, batches: [] }])
-    expect(states.before(nextOffset - 1)).toEqual([])
-  })
-
-  it('keeps apart what a log that starts at an offset no longer shows', () => {
-    send({ sequence: 0, pid: 1 })
-    send({ sequence: 1, pid: 1 })
-    send({ sequence: 0, pid: 2, transactional: true })
-    send({ sequence: 0, pid: 3 })
-    const before = states.before(1)
-    expect(before.map(({ producerId, batches }) => [producerId, batches.length])).toEqual([[1, 1]])
-    expect(
-      states
-        .before(3)
-        .map(entry => entry.producerId)
-        .sort(),
-    ).toEqual([1, 2])
-    const other = new ProducerStates()
-    for (const entry of states.before(3)) other.restore(entry)
-    expect(other.transactions.firstUnstableOffset).toBe(2)
-    expect(other.duplicateOf(header({ sequence: 1, pid: 1 }))).toMatchObject({ firstOffset: 1 })
-  })
 })

@@ -35,8 +35,6 @@ export interface ProducerEntry {
   /** That of the coordinator which wrote the last marker. */
   coordinatorEpoch: number
   lastTimestamp: number
-  /** That of its last batch or marker. */
-  lastOffset: number
   /** Where its open transaction begins. */
   currentTransactionFirstOffset: number
 }
@@ -152,19 +150,6 @@ export class ProducerStates {
     }
   }
 
-  /** What is known from batches below `offset`, which reading the log from there would not find again. */
-  before(offset: number): ProducerEntry[] {
-    const entries: ProducerEntry[] = []
-    for (const entry of this.#entries.values()) {
-      const batches = entry.batches.filter(batch => batch.lastOffset < offset)
-      const isOpenBefore = entry.currentTransactionFirstOffset >= 0 && entry.currentTransactionFirstOffset < offset
-      if (batches.length === 0 && entry.lastOffset >= offset && !isOpenBefore) continue
-      const currentTransactionFirstOffset = isOpenBefore ? entry.currentTransactionFirstOffset : -1
-      entries.push({ ...entry, batches, currentTransactionFirstOffset })
-    }
-    return entries.sort((a, b) => a.currentTransactionFirstOffset - b.currentTransactionFirstOffset)
-  }
-
   /** Puts a producer back as it was once remembered. Open transactions come in the order of their first offsets. */
   restore(entry: ProducerEntry): void {
     this.#entries.set(entry.producerId, entry)
@@ -200,7 +185,6 @@ export class ProducerStates {
         batches: [],
         coordinatorEpoch: -1,
         lastTimestamp: -1,
-        lastOffset: -1,
         currentTransactionFirstOffset: -1,
       }
       this.#entries.set(producerId, entry)
@@ -209,7 +193,6 @@ export class ProducerStates {
       entry.batches = []
     }
     entry.lastTimestamp = batch.maxTimestamp
-    entry.lastOffset = batch.lastOffset
     return entry
   }
 }

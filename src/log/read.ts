@@ -3,8 +3,12 @@
  * answer off; here none is, except that nobody is sent less than one batch when they ask not to be.
  */
 
-import type { AbortedTransaction, AbortedTransactions } from './aborted-transactions.ts'
+import { checkBatch, eachBatch } from '../records/batch-header.ts'
+import type { Crc32c } from '../records/crc32c.ts'
+import { RecordsError } from '../records/records-error.ts'
+import { concat } from '../util/byte-writer.ts'
 import type { Segments } from './segments.ts'
+import type { AbortedTransaction } from './transaction-index.ts'
 
 /** How far a reader may see: followers to the log end, consumers to the high watermark or the last stable offset. */
 export type Isolation = 'log_end' | 'high_watermark' | 'last_stable'
@@ -37,13 +41,18 @@ interface Bound {
   logEndOffset: number
 }
 
-/** Reads from `offset` on, which lies in the log. One segment at most per read. */
+/**
+ * Reads from `offset` on, which lies in the log. One segment at most per read.
+ *
+ * @param crc32c checks what was read: batches from the first on that is corrupt are not served
+ * @throws {RecordsError} CORRUPT_MESSAGE when that is the first of all
+ */
 export function readBatches(
   segments: Segments,
-  aborted: AbortedTransactions,
   offset: number,
   bound: Bound,
   options: ReadOptions,
+  crc32c?: Crc32c,
 ): ReadResult {
   if (offset >= bound.boundOffset) return nothing()
   for (let index = segments.floor(offset); index < segments.count; index++) {
@@ -61,19 +70,44 @@ export function readBatches(
       }
     }
     const firstBatchOffset = segment.baseOffsetAt(start)
-    const result: ReadResult = {
-      parts: segment.file.read(start, end - start),
-      sizeInBytes: end - start,
-      firstBatchOffset,
-      abortedTransactions: [],
+    let parts = segment.file.read(start, end - start)
+    if (crc32c !== undefined) {
+      parts = [sound(parts, segment.file.path, start, crc32c)]
+      end = start + parts[0].length
     }
-    if (options.isolation === 'last_stable' && aborted.entries.length > 0) {
+    const result: ReadResult = { parts, sizeInBytes: end - start, firstBatchOffset, abortedTransactions: [] }
+    if (options.isolation === 'last_stable') {
       const upTo = end < segment.size ? segment.baseOffsetAt(end) : endOffset(segments, index, bound)
-      result.abortedTransactions = aborted.collect(offset, upTo)
+      result.abortedTransactions = collectAborted(segments, index, offset, upTo)
     }
     return result
   }
   return nothing()
+}
+
+/** The batches before the first that is not as it was written. */
+function sound(parts: Uint8Array[], path: string, start: number, crc32c: Crc32c): Uint8Array {
+  const bytes = parts.length === 1 ? parts[0] : concat(parts)
+  let end = 0
+  try {
+    eachBatch(bytes, (at, size) => {
+      checkBatch(bytes, at, crc32c)
+      end = at + size
+    })
+  } catch (error) {
+    if (!(error instanceof RecordsError)) throw error
+    if (end === 0) throw new RecordsError('CORRUPT_MESSAGE', `${path} at position ${start}: ${error.message}`)
+  }
+  return end < bytes.length ? bytes.subarray(0, end) : bytes
+}
+
+/** The aborted transactions with data in `[fromOffset, upToOffset)`: their markers lie there or behind it. */
+function collectAborted(segments: Segments, first: number, fromOffset: number, upToOffset: number) {
+  const found: AbortedTransaction[] = []
+  for (let index = first; index < segments.count; index++) {
+    if (segments.at(index).aborted.collect(fromOffset, upToOffset, found)) break
+  }
+  return found.sort((a, b) => a.firstOffset - b.firstOffset)
 }
 
 /** How many bytes lie between `offset` and the bound; counting ends at `max`. */

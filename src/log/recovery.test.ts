@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { append, batchOf, makeLog, readTexts } from '../../test/support/log.ts'
 import type { Log } from './log.ts'
-import { segmentName } from './segments.ts'
+import { segmentName } from './segment-files.ts'
 
 const state = (log: Log) => ({
   start: log.logStartOffset,
@@ -16,12 +16,13 @@ const state = (log: Log) => ({
 
 /** A log of three segments of two batches each. */
 function threeSegments() {
-  const fixture = makeLog({ segmentBytes: 200 })
+  const fixture = makeLog({ segmentBytes: 200 }, { durable: true })
   for (const [index, value] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
     append(fixture.log, batchOf([value], { producerId: 1, producerEpoch: 0, baseSequence: index }), {
       leaderEpoch: index >> 1,
     })
   }
+  fixture.env.settle()
   const file = (baseOffset: number) => fixture.storage.open(`t-0/${segmentName(baseOffset)}`)
   return { ...fixture, file, size: batchOf(['a']).length }
 }
@@ -75,7 +76,8 @@ describe('opening a log again', () => {
     const { file, reopen } = threeSegments()
     file(0).writeAt(65, Uint8Array.of(0xff))
     expect(reopen({ recoveryPoint: 2 }).logEndOffset).toBe(6)
-    expect(reopen({ recoveryPoint: 1 }).logEndOffset).toBe(0)
+    expect(reopen({ recoveryPoint: 1 }).logEndOffset).toBe(6)
+    expect(reopen({ recoveryPoint: 0 }).logEndOffset).toBe(0)
   })
 
   it('drops a batch whose offset goes back', () => {
@@ -86,12 +88,13 @@ describe('opening a log again', () => {
 
   it('removes files of deleted segments, and leaves files that it does not know', () => {
     const { storage, reopen, env } = threeSegments()
-    for (const name of [`${segmentName(0)}.1-0.deleted`, 'notes.txt']) {
+    for (const name of [`${segmentName(0)}.deleted`, '00000000000000000000.index.deleted', 'notes.txt']) {
       storage.open(`t-0/${name}`, { create: true }).appendv([Uint8Array.of(1)])
     }
     reopen()
     env.settle()
-    expect(storage.list('t-0').filter(name => !name.endsWith('.log'))).toEqual(['leader-epoch-checkpoint', 'notes.txt'])
+    const names = storage.list('t-0').filter(name => !/\.(log|index|timeindex)$/.test(name))
+    expect(names).toEqual(['leader-epoch-checkpoint', 'notes.txt'])
   })
 
   it('goes on without checkpoints, and without broken ones', () => {

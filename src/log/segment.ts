@@ -1,19 +1,24 @@
 /**
  * One segment: a file of whole batches that begins at its base offset, with its indexes (Kafka's `LogSegment`). It finds
- * positions; it does not judge what it is given.
+ * positions; what it is given it does not judge, but what it finds in its file has to be a batch.
  */
 
 import {
   BATCH_OVERHEAD,
   batchBaseOffset,
   batchLastOffset,
+  batchMagic,
   batchMaxTimestamp,
   batchSize,
+  MAGIC_V2,
 } from '../records/batch-header.ts'
-import type { StorageFile } from '../storage/storage.ts'
+import { RecordsError } from '../records/records-error.ts'
+import type { StorageFailure, StorageFile } from '../storage/storage.ts'
 import { concat } from '../util/byte-writer.ts'
-import { OffsetIndex } from './offset-index.ts'
-import { TimeIndex } from './time-index.ts'
+import type { Later } from '../util/later.ts'
+import { BatchScanner } from './batch-scanner.ts'
+import type { PositionIndexes, SegmentIndexes } from './segment-indexes.ts'
+import type { TransactionIndex } from './transaction-index.ts'
 
 const LARGEST_OFFSET_DELTA = 0x7fffffff
 
@@ -23,6 +28,7 @@ const peeked = new Uint8Array(BATCH_OVERHEAD)
 export interface SegmentOptions {
   now: number
   indexIntervalBytes: number
+  indexes: SegmentIndexes
   /** See `Env.aheadOfClients`. */
   agesByAppend?: boolean
 }
@@ -30,25 +36,27 @@ export interface SegmentOptions {
 export class Segment {
   readonly baseOffset: number
   readonly file: StorageFile
+  readonly #indexes: SegmentIndexes
   /** When it was made, and last written, on the clock of this broker; in milliseconds. */
   readonly createdMs: number
   lastModifiedMs: number
   #firstAppendedMs: number
-  /** The largest record time in it, or −1, and the base offset of the first batch that has it. */
-  maxTimestamp = -1
-  offsetOfMaxTimestamp = -1
+  /** The largest record time in it, or −1, and the last offset of the first batch that has it; unknown until {@link #knowMax}. */
+  #maxTimestamp = -1
+  #offsetOfMaxTimestamp = -1
+  #knowsMax: boolean
   /** The maximum timestamp of its first batch: the age of a segment counts from there. */
   #firstTimestamp: number | undefined
   /** Ages count from when the broker appended, since records bear the times of clients that it is ahead of. */
   readonly #agesByAppend: boolean
-  readonly #offsets = new OffsetIndex()
-  readonly #times = new TimeIndex()
   #unindexedBytes = 0
   readonly #indexIntervalBytes: number
 
   constructor(file: StorageFile, baseOffset: number, options: SegmentOptions) {
     this.file = file
     this.baseOffset = baseOffset
+    this.#indexes = options.indexes
+    this.#knowsMax = options.indexes.loaded !== undefined
     this.createdMs = options.now
     this.lastModifiedMs = options.now
     this.#firstAppendedMs = options.now
@@ -61,9 +69,27 @@ export class Segment {
     return this.file.size
   }
 
+  /** The largest record time in it, or −1. */
+  get maxTimestamp(): number {
+    this.#knowMax()
+    return this.#maxTimestamp
+  }
+
+  /** The last offset of the first batch with the largest record time, or −1. */
+  get offsetOfMaxTimestamp(): number {
+    this.#knowMax()
+    return this.#offsetOfMaxTimestamp
+  }
+
   /** What retention by time goes by: the largest record time, or the clock where records have none, or none that counts. */
   get largestTimestamp(): number {
-    return this.maxTimestamp >= 0 && !this.#agesByAppend ? this.maxTimestamp : this.lastModifiedMs
+    if (this.#agesByAppend) return this.lastModifiedMs
+    return this.maxTimestamp >= 0 ? this.maxTimestamp : this.lastModifiedMs
+  }
+
+  /** Aborted transactions whose markers are in it. */
+  get aborted(): TransactionIndex {
+    return this.#indexes.aborted
   }
 
   /** Appends bytes that hold whole batches; the caller {@link index}es them. All or nothing. */
@@ -73,16 +99,16 @@ export class Segment {
     this.lastModifiedMs = now
   }
 
-  /** Takes the batch at `position` into the indexes. Called for every batch, in order. */
-  index(baseOffset: number, maxTimestamp: number, position: number, size: number): void {
-    this.#firstTimestamp ??= maxTimestamp
-    if (maxTimestamp > this.maxTimestamp) {
-      this.maxTimestamp = maxTimestamp
-      this.offsetOfMaxTimestamp = baseOffset
+  /** Takes a batch into the indexes. Called for every batch, in order. */
+  index(lastOffset: number, maxTimestamp: number, position: number, size: number): void {
+    const { offsets, times } = this.#positions
+    if (maxTimestamp > this.#maxTimestamp) {
+      this.#maxTimestamp = maxTimestamp
+      this.#offsetOfMaxTimestamp = lastOffset
     }
     if (this.#unindexedBytes > this.#indexIntervalBytes) {
-      this.#offsets.append(baseOffset, position)
-      if (this.maxTimestamp >= 0) this.#times.append(this.maxTimestamp, this.offsetOfMaxTimestamp)
+      offsets.append(lastOffset, position)
+      if (this.#maxTimestamp >= 0) times.append(this.#maxTimestamp, this.#offsetOfMaxTimestamp)
       this.#unindexedBytes = 0
     }
     this.#unindexedBytes += size
@@ -97,15 +123,15 @@ export class Segment {
     if (this.size > limits.segmentBytes - batches.size) return true
     if (this.size === 0) return false
     if (this.#agesByAppend) return limits.now - this.#firstAppendedMs > limits.segmentMs
-    const first = this.#firstTimestamp ?? -1
-    const age = first >= 0 ? batches.maxTimestamp - first : limits.now - this.createdMs
+    this.#firstTimestamp ??= batchMaxTimestamp(this.#peek(0), 0)
+    const age = this.#firstTimestamp >= 0 ? batches.maxTimestamp - this.#firstTimestamp : limits.now - this.createdMs
     return age > limits.segmentMs
   }
 
   /** The position of the first batch that ends at or behind `offset`; the size of the segment when there is none. */
   positionOf(offset: number): number {
     const { size } = this
-    let position = this.#offsets.positionFor(offset)
+    let position = this.#positions.offsets.positionFor(offset)
     while (position < size) {
       this.#peek(position)
       if (batchLastOffset(peeked, 0) >= offset) break
@@ -117,7 +143,7 @@ export class Segment {
   /** The end of the last whole batch from `start` on that ends at or before `limit`; `start` when none does. */
   endWithin(start: number, limit: number): number {
     if (limit >= this.size) return this.size
-    let position = Math.max(start, this.#offsets.floorPosition(limit))
+    let position = Math.max(start, this.#positions.offsets.floorPosition(limit))
     for (;;) {
       const end = position + this.sizeAt(position)
       if (end > limit) return position
@@ -127,13 +153,11 @@ export class Segment {
 
   /** The size of the batch at `position`. */
   sizeAt(position: number): number {
-    this.#peek(position)
-    return batchSize(peeked, 0)
+    return batchSize(this.#peek(position), 0)
   }
 
   baseOffsetAt(position: number): number {
-    this.#peek(position)
-    return batchBaseOffset(peeked, 0)
+    return batchBaseOffset(this.#peek(position), 0)
   }
 
   /** The whole batch at `position`, in one piece. */
@@ -145,9 +169,9 @@ export class Segment {
   /** The position of the first batch with a record at `timestamp` or later that ends at or behind `fromOffset`. */
   positionOfTimestamp(timestamp: number, fromOffset: number): number | undefined {
     if (this.maxTimestamp < timestamp) return undefined
-    const { size } = this
-    const position = this.#offsets.positionFor(Math.max(fromOffset, this.#times.offsetFor(timestamp)))
-    return this.#nextReaching(timestamp, fromOffset, position, size)
+    const { offsets, times } = this.#positions
+    const position = offsets.positionFor(Math.max(fromOffset, times.offsetFor(timestamp)))
+    return this.#nextReaching(timestamp, fromOffset, position, this.size)
   }
 
   /** As {@link positionOfTimestamp}, behind the batch at `position`. */
@@ -164,30 +188,117 @@ export class Segment {
     return undefined
   }
 
-  /** Cuts the file at `position`, the begin of a batch, and makes the indexes again. */
-  truncateAt(position: number): void {
+  /**
+   * Makes it ready to be written to, or to be read again, from `offset` on: what the indexes say of that and of later offsets is
+   * forgotten. Returns the position from which on the caller {@link index}es its batches again, which is that of a batch.
+   */
+  resumeAt(offset: number): number {
+    const { offsets, times } = this.#indexes.loaded ?? this.#load() ?? this.#indexes.reset()
+    this.#indexes.truncateTo(offset)
+    const entries = offsets.entries.count
+    const newest = times.entries.count - 1
+    this.#setMax(newest < 0 ? [] : [times.timestampAt(newest), times.offsetAt(newest)])
+    this.#unindexedBytes = 0
+    this.#firstTimestamp = undefined
+    return entries === 0 ? 0 : offsets.positionAt(entries - 1)
+  }
+
+  /** Cuts the file at `position`, the begin of the first batch that ends at or behind `offset`. */
+  truncateAt(position: number, offset: number): void {
+    const start = this.resumeAt(offset)
     this.file.truncate(position)
-    this.reindex()
+    this.#indexFrom(start)
   }
 
   /** Makes the indexes again from the file. */
   reindex(): void {
-    this.maxTimestamp = -1
-    this.offsetOfMaxTimestamp = -1
-    this.#firstTimestamp = undefined
+    this.#indexes.reset()
+    this.#setMax([])
     this.#unindexedBytes = 0
-    this.#offsets.clear()
-    this.#times.clear()
-    const { size } = this
-    for (let position = 0; position < size; ) {
-      this.#peek(position)
-      const length = batchSize(peeked, 0)
-      this.index(batchBaseOffset(peeked, 0), batchMaxTimestamp(peeked, 0), position, length)
-      position += length
+    this.#indexFrom(0)
+  }
+
+  #indexFrom(position: number): void {
+    const scanner = new BatchScanner(this.file, position)
+    while (scanner.next()) {
+      const { window, at } = scanner
+      this.index(batchLastOffset(window, at), batchMaxTimestamp(window, at), scanner.position, scanner.size)
     }
   }
 
-  #peek(position: number): void {
-    this.file.readInto(position, peeked)
+  /** Writes the indexes to their files. Settles once they would survive a power cut. */
+  writeIndexes(): Later<StorageFailure | undefined> {
+    const { loaded } = this.#indexes
+    // The last entry is the maximum, by which a segment's age is known without reading it.
+    if (loaded !== undefined && this.#maxTimestamp >= 0) {
+      loaded.times.append(this.#maxTimestamp, this.#offsetOfMaxTimestamp)
+    }
+    return this.#indexes.write()
+  }
+
+  /** It is written to no more: once its indexes are in their files they may be dropped from memory. */
+  retire(): void {
+    this.#indexes.retire()
+  }
+
+  close(): Later<StorageFailure | undefined> {
+    this.#indexes.close()
+    return this.file.close()
+  }
+
+  get #positions(): PositionIndexes {
+    return this.#indexes.loaded ?? this.#load() ?? this.#remake()
+  }
+
+  /** The indexes from their files, if they can be right: their last entries are held against the segment. */
+  #load(): PositionIndexes | undefined {
+    const loaded = this.#indexes.load()
+    if (loaded === undefined) return undefined
+    const { offsets, times } = loaded
+    const last = offsets.entries.count - 1
+    const newest = times.entries.count - 1
+    if (last >= 0) {
+      const position = offsets.positionAt(last)
+      if (position < 0 || position + BATCH_OVERHEAD > this.size || (last > 0 && position <= offsets.positionAt(0)))
+        return
+      this.file.readInto(position, peeked)
+      if (batchMagic(peeked, 0) !== MAGIC_V2 || batchLastOffset(peeked, 0) !== offsets.offsetAt(last)) return
+    }
+    if (newest >= 0 && times.offsetAt(newest) < this.baseOffset) return
+    if (newest > 0 && times.timestampAt(newest) <= times.timestampAt(0)) return
+    if (!this.#knowsMax) this.#setMax(newest < 0 ? [] : [times.timestampAt(newest), times.offsetAt(newest)])
+    return loaded
+  }
+
+  /** Makes indexes again that are not there or cannot be right, and puts them back into their files. */
+  #remake(): PositionIndexes {
+    this.reindex()
+    this.#indexes.noteRemade()
+    this.writeIndexes().whenSettled(() => this.retire())
+    return this.#indexes.loaded as PositionIndexes
+  }
+
+  #knowMax(): void {
+    if (this.#knowsMax) return
+    const last = this.#indexes.lastTime()
+    if (last !== undefined) this.#setMax(last)
+    else if (this.#load() === undefined) this.#remake()
+  }
+
+  #setMax([timestamp = -1, offset = -1]: [number, number] | []): void {
+    this.#maxTimestamp = timestamp
+    this.#offsetOfMaxTimestamp = offset
+    this.#knowsMax = true
+  }
+
+  /** Reads the header of the batch at `position`. What cannot be one is not gone by. */
+  #peek(position: number): Uint8Array {
+    const { file } = this
+    const count = file.readInto(position, peeked)
+    if (count === BATCH_OVERHEAD && batchMagic(peeked, 0) === MAGIC_V2) {
+      const size = batchSize(peeked, 0)
+      if (size >= BATCH_OVERHEAD && position + size <= file.size) return peeked
+    }
+    throw new RecordsError('CORRUPT_MESSAGE', `${file.path} is corrupt: there is no batch at position ${position}`)
   }
 }

@@ -1,43 +1,55 @@
 /**
- * The segments of one log, in order, of which the last is the active one, and the names of their files (Kafka's
- * `LogSegments`). There is always at least one once the log is open.
+ * The segments of one log, in order, of which the last is the active one, and their files (Kafka's `LogSegments`). There is always
+ * at least one once the log is open.
  */
 
-import type { Storage, StorageFailure } from '../storage/storage.ts'
+import type { Storage, StorageFailure, StorageFile } from '../storage/storage.ts'
+import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
-import { Later } from '../util/later.ts'
+import type { Later } from '../util/later.ts'
 import type { Timer } from '../util/timer-queue.ts'
+import type { IndexCache } from './index-cache.ts'
 import type { LogConfig } from './log-config.ts'
 import { Segment } from './segment.ts'
+import { DELETED_SUFFIX, fileName, LOG_SUFFIX, SEGMENT_SUFFIXES } from './segment-files.ts'
+import { SegmentIndexes } from './segment-indexes.ts'
 
-const SUFFIX = '.log'
-/** What the file of a deleted segment is called until it is removed. */
-export const DELETED_SUFFIX = '.deleted'
-
-export function segmentName(baseOffset: number): string {
-  return `${String(baseOffset).padStart(20, '0')}${SUFFIX}`
-}
-
-/** The base offset that a file name says, or undefined for any other file. */
-export function baseOffsetOf(name: string): number | undefined {
-  return /^\d{20}\.log$/.test(name) ? Number(name.slice(0, 20)) : undefined
+export interface SegmentsOptions {
+  storage: Storage
+  directory: string
+  env: Env
+  /** Their files are: see `OpenOptions`. */
+  exempt?: boolean
+  /** Drops the indexes of old segments from memory when there are too many. */
+  indexCache?: IndexCache
 }
 
 export class Segments {
   readonly #storage: Storage
   readonly #directory: string
   readonly #env: Env
+  readonly #exempt: boolean
+  readonly #cache: IndexCache | undefined
   readonly #list: Segment[] = []
   readonly #timers = new Set<Timer>()
-  readonly #exempt: boolean
-  #removals = 0
+  #changes = 0
 
-  /** @param exempt its files are: see `OpenOptions`. */
-  constructor(storage: Storage, directory: string, env: Env, exempt = false) {
-    this.#storage = storage
-    this.#directory = directory
-    this.#env = env
-    this.#exempt = exempt
+  constructor(options: SegmentsOptions) {
+    this.#storage = options.storage
+    this.#directory = options.directory
+    this.#env = options.env
+    this.#exempt = options.exempt ?? false
+    this.#cache = options.storage.isVolatile ? undefined : options.indexCache
+  }
+
+  /** Moves on whenever segments are cut, taken out or closed: what was read of them before may be of no use then. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Notes that one of them was cut. */
+  changed(): void {
+    this.#changes++
   }
 
   get count(): number {
@@ -66,16 +78,34 @@ export class Segments {
     return size
   }
 
-  /** Opens the file of a segment, or makes it, and puts it behind all others. */
-  add(baseOffset: number, config: LogConfig): Segment {
-    const file = this.#storage.open(this.#path(segmentName(baseOffset)), { create: true, exempt: this.#exempt })
-    const segment = new Segment(file, baseOffset, {
-      now: this.#env.now(),
-      indexIntervalBytes: config.indexIntervalBytes,
-      agesByAppend: this.#env.aheadOfClients,
-    })
+  /** Puts a segment behind all others: a new one, or one whose files are there. */
+  add(baseOffset: number, config: LogConfig, isNew: boolean): Segment {
+    const segment = this.open(baseOffset, config, { isNew })
     this.#list.push(segment)
     return segment
+  }
+
+  /** Opens the files of a segment, or makes them, without taking it into the log. */
+  open(baseOffset: number, config: LogConfig, options: { isNew: boolean; suffix?: string }): Segment {
+    const { isNew, suffix = '' } = options
+    const storage = this.#storage
+    const env = this.#env
+    const path = this.#path(fileName(baseOffset, LOG_SUFFIX)) + suffix
+    const file = storage.open(path, { create: true, exempt: this.#exempt })
+    return new Segment(file, baseOffset, {
+      now: env.now(),
+      indexIntervalBytes: config.indexIntervalBytes,
+      indexes: new SegmentIndexes({
+        storage,
+        env,
+        directory: this.#directory,
+        baseOffset,
+        suffix,
+        isNew,
+        cache: this.#cache,
+      }),
+      agesByAppend: env.aheadOfClients,
+    })
   }
 
   /** The index of the segment in which `offset` lies or would lie; 0 for offsets before all. */
@@ -90,19 +120,37 @@ export class Segments {
     return low
   }
 
+  /** The files with batches at or behind `from` and before `to`, and the offset up to which they have everything. */
+  filesBetween(from: number, to: number, endOffset: number): { files: StorageFile[]; endOffset: number } {
+    const files: StorageFile[] = []
+    let index = this.floor(from)
+    for (; index < this.#list.length && (files.length === 0 || this.#list[index].baseOffset < to); index++) {
+      files.push(this.#list[index].file)
+    }
+    return { files, endOffset: index < this.#list.length ? this.#list[index].baseOffset : endOffset }
+  }
+
   /** Takes out `count` segments from `start` on. Their files go after `delayMs`; readers keep what they hold. */
   remove(start: number, count: number, delayMs: number): Segment[] {
+    if (count > 0) this.#changes++
     const removed = this.#list.splice(start, count)
-    for (const segment of removed) this.#removeFile(segment, delayMs)
+    for (const segment of removed) this.#removeFiles(segment, delayMs)
     return removed
   }
 
-  #removeFile(segment: Segment, delayMs: number): void {
-    const path = this.#path(segmentName(segment.baseOffset))
-    // The name is free at once: truncation may make a segment of the same base offset again.
-    const gone = `${path}.${this.#env.now()}-${this.#removals++}${DELETED_SUFFIX}`
-    this.#storage.rename(path, gone)
-    const remove = () => segment.file.close().whenSettled(() => this.#report(gone))
+  #removeFiles(segment: Segment, delayMs: number): void {
+    // The names are free at once: truncation may make a segment of the same base offset again.
+    const gone: string[] = []
+    for (const suffix of SEGMENT_SUFFIXES) {
+      const path = this.#path(fileName(segment.baseOffset, suffix))
+      if (suffix !== LOG_SUFFIX && !this.#storage.exists(path)) continue
+      this.#storage.rename(path, path + DELETED_SUFFIX)
+      gone.push(path + DELETED_SUFFIX)
+    }
+    const remove = () =>
+      segment.close().whenSettled(() => {
+        for (const path of gone) this.#removeFile(path)
+      })
     if (delayMs <= 0) return remove()
     const timer = this.#env.timer(delayMs, () => {
       this.#timers.delete(timer)
@@ -111,33 +159,26 @@ export class Segments {
     this.#timers.add(timer)
   }
 
-  #report(path: string): void {
+  #removeFile(path: string): void {
     this.#storage.remove(path).whenSettled(failure => {
       if (failure) this.#env.log('warn', 'cannot remove a deleted segment', { path, error: failure.message })
     })
   }
 
   /** Leaves what is still to be removed to the next open of the directory. */
-  close(): void {
+  cancel(): void {
+    this.#changes++
     for (const timer of this.#timers) timer.cancel()
     this.#timers.clear()
   }
 
-  /** Closes all files once `flushed` has settled, and settles as that did, or with what closing ran into. */
-  closeAfter(flushed: Later<StorageFailure | undefined>): Later<StorageFailure | undefined> {
-    this.close()
-    const result = new Later<StorageFailure | undefined>(this.#env.turns)
-    flushed.whenSettled(flushFailure => {
-      let failure = flushFailure
-      let waiting = this.#list.length
-      for (const segment of this.#list) {
-        segment.file.close().whenSettled(closeFailure => {
-          failure ??= closeFailure
-          if (--waiting === 0) result.settle(failure)
-        })
-      }
-    })
-    return result
+  /** Closes all files. */
+  close(): Later<StorageFailure | undefined> {
+    this.cancel()
+    return allOf(
+      this.#env.turns,
+      this.#list.map(segment => segment.close()),
+    )
   }
 
   #path(name: string): string {

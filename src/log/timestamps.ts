@@ -70,7 +70,8 @@ export function findMaxTimestamp(
 }
 
 function maxTimestampFrom(segment: Segment, fromOffset: number, platform: RecordsPlatform): number {
-  if (segment.offsetOfMaxTimestamp >= fromOffset || segment.maxTimestamp < 0) return segment.maxTimestamp
+  // The maximum stands for all of the segment, unless it may be that of something before.
+  if (fromOffset <= segment.baseOffset || segment.maxTimestamp < 0) return segment.maxTimestamp
   let max = -1
   for (let position = segment.positionOf(fromOffset); position < segment.size; position += segment.sizeAt(position)) {
     const bytes = segment.batchAt(position)

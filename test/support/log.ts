@@ -1,6 +1,6 @@
 // A log in memory on a clock that stands still, and short ways to make batches for it. For the tests beside the log.
 
-import { Log, type LogConfig } from '../../src/log/log.ts'
+import { Log, type LogConfig, type LogListener, type LogOptions } from '../../src/log/log.ts'
 import { DEFAULT_LOG_CONFIG } from '../../src/log/log-config.ts'
 import { nodeCompression } from '../../src/node/codecs.ts'
 import { nodeCrc32c } from '../../src/node/crc32c.ts'
@@ -19,18 +19,30 @@ export interface LogFixture {
   env: VirtualEnv
   storage: MemoryStorage
   log: Log
-  /** Opens the same directory again, as after a crash or a stop. */
-  reopen(options?: { highWatermark?: number; recoveryPoint?: number }): Log
+  /** Opens the same directory again, as after a crash or a stop, with the log start offset that it had last. */
+  reopen(options?: Partial<LogOptions>): Log
 }
 
-export function makeLog(
-  config: Partial<LogConfig> = {},
-  options: { maxBytes?: number; env?: VirtualEnv } = {},
-): LogFixture {
+export interface LogFixtureOptions {
+  maxBytes?: number
+  env?: VirtualEnv
+  /** True for a storage that outlives the process, as a disk does: then a log has index files and a recovery point. */
+  durable?: boolean
+  listener?: LogListener
+}
+
+export function makeLog(config: Partial<LogConfig> = {}, options: LogFixtureOptions = {}): LogFixture {
   const env = options.env ?? new VirtualEnv()
   const storage = new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
+  if (options.durable) Object.defineProperty(storage, 'isVolatile', { value: false })
   const full = { ...DEFAULT_LOG_CONFIG, ...config }
-  const open = (more: object = {}) => Log.open({ storage, directory: 't-0', config: full, env, platform, ...more })
+  const { listener } = options
+  let log: Log | undefined
+  const open = (more: Partial<LogOptions> = {}) => {
+    const logStartOffset = log?.logStartOffset
+    log = Log.open({ storage, directory: 't-0', config: full, env, platform, listener, logStartOffset, ...more })
+    return log
+  }
   return {
     env,
     storage,

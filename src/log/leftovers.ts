@@ -1,0 +1,79 @@
+/**
+ * Puts a log's directory in order before it is opened: what a crash left half done is finished or undone (Kafka's
+ * `LogLoader.removeTempFilesAndCollectSwapFiles` and what `load` does with the swap files).
+ */
+
+import { batchLastOffset } from '../records/batch-header.ts'
+import { RecordsError } from '../records/records-error.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Env } from '../util/env.ts'
+import { BatchScanner } from './batch-scanner.ts'
+import {
+  baseOffsetOf,
+  CLEANED_SUFFIX,
+  DELETED_SUFFIX,
+  fileName,
+  INDEX_SUFFIXES,
+  LOG_SUFFIX,
+  SEGMENT_SUFFIXES,
+  SWAP_SUFFIX,
+  withFile,
+} from './segment-files.ts'
+
+/**
+ * Removes files that were deleted, and what a cleaner had not finished; puts what it had finished in the place of what that was
+ * made of. Returns the names that are left, sorted.
+ */
+export function finishLeftovers(storage: Storage, directory: string, env: Env): string[] {
+  const names = storage.list(directory)
+  const cleaned = names.filter(name => name.endsWith(CLEANED_SUFFIX))
+  let swaps = names.filter(name => name.endsWith(SWAP_SUFFIX))
+  // Files become swap files from the highest offset down to the lowest: one that is still `.cleaned` says that those at and
+  // above it are not all there, so nothing was replaced yet.
+  const firstUnfinished = Math.min(...cleaned.map(name => Number(name.slice(0, 20))))
+  const undone = swaps.filter(name => Number(name.slice(0, 20)) >= firstUnfinished)
+  swaps = swaps.filter(name => !undone.includes(name))
+  for (const name of [...cleaned, ...undone, ...names.filter(each => each.endsWith(DELETED_SUFFIX))]) {
+    storage.remove(`${directory}/${name}`)
+  }
+  if (swaps.length > 0) {
+    finishSwaps(storage, directory, swaps)
+    env.log('info', 'finished the replacing of segments that a crash cut short', {
+      path: directory,
+      files: swaps.length,
+    })
+  }
+  return storage.list(directory).filter(name => ![CLEANED_SUFFIX, DELETED_SUFFIX].some(suffix => name.endsWith(suffix)))
+}
+
+function finishSwaps(storage: Storage, directory: string, swaps: readonly string[]): void {
+  const ranges = swaps
+    .filter(name => name.endsWith(LOG_SUFFIX + SWAP_SUFFIX))
+    .map(name => ({ from: Number(name.slice(0, 20)), to: endOffsetOf(storage, `${directory}/${name}`) }))
+  for (const name of storage.list(directory)) {
+    const base = baseOffsetOf(name)
+    if (base === undefined || !ranges.some(({ from, to }) => from <= base && base < Math.max(to, from + 1))) continue
+    for (const suffix of SEGMENT_SUFFIXES) storage.remove(`${directory}/${fileName(base, suffix)}`)
+  }
+  // The indexes first: a segment without one gets another.
+  const ofIndexes = swaps.filter(name => INDEX_SUFFIXES.some(suffix => name.endsWith(suffix + SWAP_SUFFIX)))
+  for (const name of [...ofIndexes, ...swaps.filter(each => !ofIndexes.includes(each))]) {
+    storage.rename(`${directory}/${name}`, `${directory}/${name.slice(0, -SWAP_SUFFIX.length)}`)
+  }
+  storage.syncDirectory(directory)
+}
+
+/** The offset behind the last whole batch of a file. */
+function endOffsetOf(storage: Storage, path: string): number {
+  return withFile(storage, path, file => {
+    let endOffset = 0
+    try {
+      for (const scanner = new BatchScanner(file, 0); scanner.next(); ) {
+        endOffset = batchLastOffset(scanner.window, scanner.at) + 1
+      }
+    } catch (error) {
+      if (!(error instanceof RecordsError)) throw error
+    }
+    return endOffset
+  })
+}

@@ -1,0 +1,176 @@
+/**
+ * Opens the segments that are in a directory and brings back what they add up to (Kafka's `LogLoader` and `LogSegment.recover`). What
+ * lies below the recovery point is known to be whole and is not read; what lies behind it is read and checked, and ends where it is
+ * broken. After a clean stop nothing lies behind it.
+ */
+
+import { checkBatch, readBatchHeader } from '../records/batch-header.ts'
+import type { RecordsPlatform } from '../records/compression.ts'
+import { RecordsError } from '../records/records-error.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Env } from '../util/env.ts'
+import { BatchScanner } from './batch-scanner.ts'
+import { finishLeftovers } from './leftovers.ts'
+import type { LocalLog } from './local-log.ts'
+import { type LogState, markerOf } from './log-state.ts'
+import type { Segment } from './segment.ts'
+import { baseOffsetOf, offsetOf, TRANSACTION_INDEX_SUFFIX, withFile } from './segment-files.ts'
+import { TRANSACTION_ENTRY_BYTES } from './transaction-index.ts'
+
+export interface LoadOptions {
+  storage: Storage
+  directory: string
+  env: Env
+  platform: RecordsPlatform
+  local: LocalLog
+  state: LogState
+  /** What lies below was on the disk, with all that is made of it. */
+  recoveryPoint: number
+}
+
+/** What a load came to. */
+export interface Loaded {
+  endOffset: number
+  /** The recovery point that holds now. */
+  recoveryPoint: number
+}
+
+/** Opens everything there is. Leaves no segment when there was none. */
+export function loadLog(options: LoadOptions): Loaded {
+  const { storage, directory, env, local, state } = options
+  const { segments } = local
+  const names = finishLeftovers(storage, directory, env)
+  const baseOffsets = names.map(baseOffsetOf).filter(offset => offset !== undefined)
+  for (const baseOffset of baseOffsets) segments.add(baseOffset, local.config, false)
+  state.snapshots.found(names)
+  state.readEpochs()
+  if (segments.count === 0) {
+    state.snapshots.clear()
+    return { endOffset: 0, recoveryPoint: 0 }
+  }
+  const recoveryPoint = Math.max(segments.first.baseOffset, trustedUpTo(options, names))
+  let endOffset = new Recovery(options, recoveryPoint).run()
+  if (endOffset >= recoveryPoint || storage.isVolatile)
+    return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint) }
+  // The files are shorter than they were: what was known of them does not hold.
+  env.log('warn', 'a log ends before its recovery point and is read anew', {
+    path: directory,
+    endOffset,
+    recoveryPoint,
+  })
+  endOffset = new Recovery(options, segments.active.baseOffset).run()
+  return { endOffset, recoveryPoint: Math.min(endOffset, segments.active.baseOffset) }
+}
+
+/** The recovery point, or where the first segment begins whose transaction index is broken: only reading makes that again. */
+function trustedUpTo({ storage, directory, env, recoveryPoint }: LoadOptions, names: readonly string[]): number {
+  let trusted = storage.isVolatile ? Number.MAX_SAFE_INTEGER : recoveryPoint
+  for (const name of names) {
+    const baseOffset = offsetOf(name, TRANSACTION_INDEX_SUFFIX)
+    if (baseOffset === undefined || baseOffset >= trusted) continue
+    const path = `${directory}/${name}`
+    if (withFile(storage, path, file => file.size % TRANSACTION_ENTRY_BYTES === 0)) continue
+    env.log('warn', 'a transaction index is broken and is made again', { path })
+    trusted = Math.min(trusted, baseOffset)
+  }
+  return trusted
+}
+
+class Recovery {
+  readonly #options: LoadOptions
+  readonly #recoveryPoint: number
+  #nextOffset = 0
+
+  constructor(options: LoadOptions, recoveryPoint: number) {
+    this.#options = options
+    this.#recoveryPoint = recoveryPoint
+  }
+
+  /** Returns where the log ends. */
+  run(): number {
+    const { local, state, storage } = this.#options
+    const { segments } = local
+    // Snapshots above may be of a history that is cut off.
+    if (!storage.isVolatile) state.snapshots.truncateTo(this.#recoveryPoint)
+    const snapshot = state.restoreProducers(this.#recoveryPoint) ?? segments.first.baseOffset
+    // The last segment is always looked at, if only to find its end.
+    const first = Math.min(segments.floor(Math.min(snapshot, this.#recoveryPoint)), segments.count - 1)
+    for (let index = first; index < segments.count; index++) {
+      const segment = segments.at(index)
+      this.#nextOffset = Math.max(this.#nextOffset, segment.baseOffset)
+      const isRecovered = index === segments.count - 1 || segments.at(index + 1).baseOffset > this.#recoveryPoint
+      const broken = this.#readSegment(segment, snapshot, isRecovered)
+      if (broken !== undefined && isRecovered) {
+        this.#cut(segment, index, broken)
+        break
+      }
+      if (broken !== undefined) {
+        // It was whole once: what is behind it is still good, and what cannot be read is not served.
+        const fields = { path: segment.file.path, ...broken }
+        this.#options.env.log('error', 'a segment is corrupt: producers that wrote to it may be forgotten', fields)
+      } else if (isRecovered && index < segments.count - 1) {
+        segment.writeIndexes().whenSettled(() => segment.retire())
+      }
+    }
+    return this.#nextOffset
+  }
+
+  /** Reads the batches of a segment that were not taken in yet; returns where and why it is broken. */
+  #readSegment(
+    segment: Segment,
+    snapshot: number,
+    isRecovered: boolean,
+  ): { position: number; reason: string } | undefined {
+    const { state, platform } = this.#options
+    const start = isRecovered ? segment.resumeAt(this.#recoveryPoint) : segment.size
+    const scanner = new BatchScanner(segment.file, Math.min(start, this.#beginOf(segment, snapshot, start)))
+    try {
+      while (scanner.next()) {
+        const { window, at, position } = scanner
+        const batch = readBatchHeader(window, at)
+        if (batch.lastOffset >= this.#recoveryPoint) checkBatch(window, at, platform.crc32c)
+        if (batch.baseOffset < this.#nextOffset || batch.lastOffset < batch.baseOffset) {
+          throw new RecordsError('CORRUPT_MESSAGE', `offset ${batch.baseOffset} where ${this.#nextOffset} is next`)
+        }
+        if (position >= start) segment.index(batch.lastOffset, batch.maxTimestamp, position, scanner.size)
+        state.foundEpoch(batch)
+        if (batch.baseOffset >= snapshot) state.apply(batch, markerOf(window, at, batch, platform), segment)
+        this.#nextOffset = batch.lastOffset + 1
+      }
+    } catch (error) {
+      if (!(error instanceof RecordsError)) throw error
+      return { position: scanner.position, reason: error.message }
+    }
+    return undefined
+  }
+
+  /** Where in a segment the batches begin that the snapshot of the producers does not know. */
+  #beginOf(segment: Segment, snapshot: number, start: number): number {
+    if (start === 0 || snapshot >= this.#recoveryPoint) return start
+    if (snapshot <= segment.baseOffset) return 0
+    try {
+      return segment.positionOf(snapshot)
+    } catch (error) {
+      if (!(error instanceof RecordsError)) throw error
+      return 0
+    }
+  }
+
+  /** Ends the log at `position` of a segment. */
+  #cut(segment: Segment, index: number, { position, reason }: { position: number; reason: string }): void {
+    const { env, local } = this.#options
+    const { segments } = local
+    const path = segment.file.path
+    const bytes = segment.size - position
+    env.log('warn', 'a segment is broken: the log ends there', { path, position, bytes, reason })
+    segment.truncateAt(position, this.#nextOffset)
+    const later = segments.count - index - 1
+    if (later === 0) return
+    const lost = segments
+      .all()
+      .slice(index + 1)
+      .reduce((sum, { size }) => sum + size, 0)
+    env.log('warn', 'the segments behind a broken one are dropped', { path, segments: later, bytes: lost })
+    segments.remove(index + 1, later, 0)
+  }
+}

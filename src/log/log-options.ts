@@ -1,0 +1,41 @@
+/** What a log is opened with, and whom it tells what becomes of it. */
+
+import type { RecordsPlatform } from '../records/compression.ts'
+import type { Storage, StorageFailure } from '../storage/storage.ts'
+import type { Env } from '../util/env.ts'
+import type { IndexCache } from './index-cache.ts'
+import type { LogConfig } from './log-config.ts'
+
+export interface LogOptions {
+  storage: Storage
+  /** Where its files are, below the root of the storage; the last name is `topic-partition`. */
+  directory: string
+  config: LogConfig
+  env: Env
+  platform: RecordsPlatform
+  /** The last known high watermark; the log start offset by default. */
+  highWatermark?: number
+  /** The last known log start offset; where the first segment begins by default. */
+  logStartOffset?: number
+  /** Below it nothing has to be read: see `Log.recoveryPoint`. */
+  recoveryPoint?: number
+  /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */
+  forgetProducers?: boolean
+  /** True for what the broker needs to go on: it may grow beyond the limit of the storage. */
+  exempt?: boolean
+  /** Shared by the logs of a broker. */
+  indexCache?: IndexCache
+  listener?: LogListener
+}
+
+/** Who is told what becomes of a log. Called in the midst of whatever made it so: what follows from it is for a turn of its own. */
+export interface LogListener {
+  /** `Log.flushedOffset` has moved. */
+  flushed?(): void
+  /** The log failed: it neither takes nor gives anything any more. */
+  failed?(failure: StorageFailure): void
+  /** The log was cut: `Log.recoveryPoint` may be lower than it was. */
+  truncated?(): void
+  /** `Log.logStartOffset` has moved. */
+  logStartMoved?(): void
+}
