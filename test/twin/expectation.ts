@@ -74,11 +74,17 @@ class Author {
   merge(old: Json | undefined, answer: Json, field: string): Json {
     if (typeof old === 'string' && !NUMBERED.test(old) && this.#keeps(old, answer)) return old
     // The hint means something beside NOT_LEADER errors only.
-    if (field === 'currentLeader' && !(has(answer, 'leaderEpoch') && Number(answer.leaderEpoch) > 0)) return '*'
+    if (field === 'currentLeader' && !this.#means(answer)) return '*'
     if (Array.isArray(answer)) return this.#array(old, answer, field)
     if (isObject(answer)) return this.#object(old, answer)
     if (typeof answer === 'number' && Number.isInteger(answer)) return this.#number(answer, field)
     return typeof answer === 'string' ? this.#text(answer, field) : answer
+  }
+
+  /** True of a hint that names a leader; that of a broker alone does not from its first epoch. */
+  #means(hint: Json): boolean {
+    if (!has(hint, 'leaderEpoch')) return false
+    return this.#names.target.nodeId === undefined || Number(hint.leaderEpoch) > 0
   }
 
   #keeps(old: string, answer: Json): boolean {
@@ -136,7 +142,11 @@ class Author {
     }
     if (field === 'coordinatorEpoch' && answer >= 0) return '>=0'
     if (BROKERS.has(field) && answer === target.nodeId) return '$broker'
-    if (field === 'port' && answer === target.port) return '$port'
+    if (field === 'port') {
+      const broker = target.brokers?.find(each => each.port === answer)
+      if (broker !== undefined) return `$port${broker.nodeId}`
+      if (answer === target.port) return '$port'
+    }
     if ((field === 'producerId' && answer >= 0) || (field === 'sessionId' && answer > 0)) {
       return this.#variable(field, answer)
     }

@@ -9,8 +9,11 @@ import { type Json, type JsonObject, textOf } from './json.ts'
 export interface Target {
   readonly host: string
   readonly port: number
-  readonly nodeId: number
+  /** Undefined where several brokers are, which stand by their own numbers. */
+  readonly nodeId: number | undefined
   readonly clusterId: string
+  /** Several brokers: where each of them listens. */
+  readonly brokers?: readonly { readonly nodeId: number; readonly port: number }[]
 }
 
 /** A step did not go as written; the message says how. */
@@ -49,11 +52,12 @@ export class Names {
     this.now = this.start - HOUR_MS
     this.suffix = Math.floor(1e8 + random() * 2e9).toString(36)
     this.variables = new Map<string, Json>([
-      ['broker', target.nodeId],
       ['host', target.host],
       ['port', target.port],
       ['cluster', target.clusterId],
     ])
+    if (target.nodeId !== undefined) this.variables.set('broker', target.nodeId)
+    for (const { nodeId, port } of target.brokers ?? []) this.variables.set(`port${nodeId}`, port)
   }
 
   /** `@orders` becomes `orders-x7k2`, `${member}` its value. */

@@ -8,8 +8,8 @@ import { difference } from './match.ts'
 import { Failed, Names, type Target } from './names.ts'
 import { printLine } from './print.ts'
 import { encodable } from './request.ts'
-import type { Scenario, Step } from './script.ts'
-import { configureGroup, createTopic } from './setup.ts'
+import type { Fault, Scenario, Step } from './script.ts'
+import { awaitBroker, awaitState, configureGroup, createTopic } from './setup.ts'
 import { showAnswer } from './shape.ts'
 import type { World } from './world.ts'
 
@@ -96,10 +96,10 @@ export class Play {
       case 'wait':
         return this.world.sleep(step.ms ?? 0)
       case 'disconnect':
-        return this.#forget(this.#conversations.get(step.name))
+        return this.#forget(this.#conversations.get(this.#resolved(step.name)))
       case 'connect': {
         const clientId = step.options.get('clientId') ?? 'null'
-        this.#clientIds.set(step.name, clientId === 'null' ? null : this.names.text(clientId))
+        this.#clientIds.set(this.#resolved(step.name), clientId === 'null' ? null : this.names.text(clientId))
         await this.#conversation(step.name)
         return
       }
@@ -107,37 +107,65 @@ export class Play {
         return createTopic(this, step)
       case 'group':
         return configureGroup(this, step)
+      case 'state':
+        return awaitState(this, step)
+      case 'kill':
+      case 'stop':
+      case 'restart':
+      case 'pause':
+      case 'resume':
+        return this.#befall(step.kind, Number(this.names.resolve(step.name)))
       case 'pending':
         return this.#stillPending(step)
       case 'await':
         return this.#settle(step, this.#pendingCall(step.name), step.ms ?? AWAIT_MS)
       case 'bytes':
-      case 'frame': {
-        const conversation = await this.#conversation(step.name)
-        const bytes = parseHex((step.hex ?? '').replace('hex:', ''))
-        conversation.line.send(step.kind === 'frame' ? framed(bytes) : bytes)
-        return this.#silent(step, conversation)
-      }
+      case 'frame':
+        return this.#sendBytes(step)
       case 'send':
         return this.#send(step)
     }
   }
 
-  /** Asks over a connection of its own, and gives back the answer as scenarios read it. */
-  async ask(api: string, version: number, body: JsonObject): Promise<JsonObject> {
-    const call = await this.#transmit({ name: '(setup)', api, version, body, hex: undefined, cut: 0, extra: 0 })
+  /** Asks over a connection of its own, and gives back the answer as scenarios read it. Any broker does unless one is named. */
+  async ask(api: string, version: number, body: JsonObject, broker?: number): Promise<JsonObject> {
+    const name = broker === undefined ? '(setup)' : `(setup)@${broker}`
+    const call = await this.#transmit({ name, api, version, body, hex: undefined, cut: 0, extra: 0 })
     if (call === undefined || !(await answered(call, ANSWER_MS, this.world)) || call.closed) {
       throw new Failed(`${api} is not answered`)
     }
     return this.#show(call)
   }
 
-  async #conversation(name: string): Promise<Conversation> {
+  async #befall(fault: Fault, broker: number): Promise<void> {
+    const { brokers } = this.world
+    if (brokers === undefined) throw new Failed('there is only one broker here')
+    if (fault !== 'restart' && fault !== 'resume') {
+      for (const [name, { line }] of this.#conversations) {
+        // Whoever waits for an answer over such a connection learns that it ended; the next step opens another.
+        if (!name.endsWith(`@${broker}`) && name !== '(setup)') continue
+        if (fault !== 'pause' || name.startsWith('(setup)')) this.#conversations.delete(name)
+        if (name.startsWith('(setup)')) line.close()
+      }
+    }
+    await brokers.befall(fault, broker)
+    if (fault === 'restart') await awaitBroker(this, broker)
+  }
+
+  /** `A@$leader` as `A@2`. */
+  #resolved(name: string): string {
+    const at = name.indexOf('@')
+    return at < 0 ? name : `${name.slice(0, at)}@${String(this.names.resolve(name.slice(at + 1)))}`
+  }
+
+  async #conversation(given: string): Promise<Conversation> {
+    const name = this.#resolved(given)
+    const [, broker] = name.split('@')
     let conversation = this.#conversations.get(name)
     if (conversation === undefined) {
       const clientId = this.#clientIds.get(name)
       conversation = {
-        line: await this.world.connect(),
+        line: await this.world.connect(broker === undefined ? undefined : Number(broker)),
         clientId: clientId === undefined ? 'scenario' : clientId,
         inFlight: [],
         correlationId: 1,
@@ -203,6 +231,13 @@ export class Play {
     if (step.cut > 0) body = body.slice(0, -step.cut)
     if (step.extra > 0) body = Uint8Array.from([...body, ...new Uint8Array(step.extra)])
     return { body, silent }
+  }
+
+  async #sendBytes(step: Step): Promise<void> {
+    const conversation = await this.#conversation(step.name)
+    const bytes = parseHex((step.hex ?? '').replace('hex:', ''))
+    conversation.line.send(step.kind === 'frame' ? framed(bytes) : bytes)
+    return this.#silent(step, conversation)
   }
 
   async #send(step: Step): Promise<void> {

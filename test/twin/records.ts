@@ -121,7 +121,10 @@ function showBatch(bytes: Uint8Array, at: number, size: number, names: Names): J
     ...(producerId >= 0 && { producerId, producerEpoch, ...(!isControl && { baseSequence }) }),
     ...(header.isTransactional && !isControl && { transactional: true }),
     ...(header.lastOffset !== base + header.recordsCount - 1 && { last: header.lastOffset }),
-    ...(isControl
+    ...(header.hasDeleteHorizon && { deleteHorizon: true }),
+    // Compaction may leave nothing but the header.
+    ...(records.length === 0 && { maxTimestamp: names.time(header.maxTimestamp) }),
+    ...(isControl && records.length > 0
       ? showMarker(records)
       : { records: records.map((record, index) => showRecord(record, base + index, names.now + index, names)) }),
   }

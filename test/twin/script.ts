@@ -18,6 +18,11 @@ export type StepKind =
   | 'connect'
   | 'topic'
   | 'group'
+  | 'state'
+  | Fault
+
+/** What befalls one broker of several. */
+export type Fault = 'kill' | 'stop' | 'restart' | 'pause' | 'resume'
 
 export interface Step {
   readonly kind: StepKind
@@ -25,7 +30,7 @@ export interface Step {
   readonly line: number
   readonly source: string
   end: number
-  /** The connection, topic or group it is about, or the request it waits for. */
+  /** The connection, topic, group or broker it is about, or the request it waits for. */
   name: string
   api: string
   version: number
@@ -144,11 +149,17 @@ class ScriptParser {
         this.#add(word, start, '').ms = this.#duration()
         return
       case 'disconnect':
+      case 'kill':
+      case 'stop':
+      case 'restart':
+      case 'pause':
+      case 'resume':
         this.#add(word, start)
         return
       case 'connect':
       case 'topic':
       case 'group':
+      case 'state':
         this.#options(this.#add(word, start))
         return
       default:

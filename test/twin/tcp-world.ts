@@ -26,14 +26,19 @@ export class TcpWorld implements World {
   }
 
   connect(): Promise<Line> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host: this.#host, port: this.#port, noDelay: true }, () => {
-        socket.off('error', reject)
-        resolve(new TcpLine(socket))
-      })
-      socket.once('error', reject)
-    })
+    return connectTo(this.#host, this.#port)
   }
+}
+
+/** Opens a line. */
+export function connectTo(host: string, port: number): Promise<Line> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, noDelay: true }, () => {
+      socket.off('error', reject)
+      resolve(new TcpLine(socket))
+    })
+    socket.once('error', reject)
+  })
 }
 
 class TcpLine implements Line {

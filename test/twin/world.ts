@@ -1,13 +1,25 @@
 /**
- * Where a scenario is played: a clock, and lines to one broker. One world has virtual time and no sockets, the other TCP and
- * real time; who plays cannot tell them apart.
+ * Where a scenario is played: a clock, and lines to a broker or several. One kind of world has virtual time and no sockets, the
+ * other TCP and real time; who plays cannot tell them apart.
  */
+
+import type { Fault } from './script.ts'
 
 export interface World {
   now(): number
   random(): number
   sleep(ms: number): Promise<void>
-  connect(): Promise<Line>
+  /** A line to this broker, or to one that runs. */
+  connect(broker?: number): Promise<Line>
+  /** Where several brokers are, to whom something can happen. */
+  readonly brokers?: Brokers
+}
+
+export interface Brokers {
+  /** Those that were not killed, stopped or paused, in ascending order. */
+  running(): number[]
+  /** Settles once it is done: a broker that starts again takes connections. */
+  befall(fault: Fault, broker: number): Promise<void>
 }
 
 /** One connection, as bytes. */

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { Failed, type Target } from './names.ts'
+import type { Fault } from './script.ts'
+import { connectTo, TcpWorld } from './tcp-world.ts'
+import type { Brokers, Line } from './world.ts'
+
+/**
+ * Several brokers behind TCP, in real time. What happens to them is done by a command of the one who plays, called with what it
+ * is and the number of the broker: `kill 2`, `restart 2`.
+ */
+export class TcpClusterWorld extends TcpWorld implements Brokers {
+  readonly brokers: Brokers = this
+  /** Who does not run, and since what. */
+  readonly down = new Map<number, Fault>()
+  readonly #host: string
+  readonly #ports: ReadonlyMap<number, number>
+  readonly #command: string
+
+  constructor({ host, port, brokers = [] }: Target, command: string) {
+    super(host, port)
+    this.#host = host
+    this.#ports = new Map(brokers.map(broker => [broker.nodeId, broker.port]))
+    this.#command = command
+  }
+
+  running(): number[] {
+    return [...this.#ports.keys()].filter(broker => !this.down.has(broker)).sort()
+  }
+
+  override connect(broker = this.running()[0]): Promise<Line> {
+    const port = this.#ports.get(broker)
+    if (port === undefined) throw new Failed(`no broker ${broker}`)
+    return connectTo(this.#host, port)
+  }
+
+  async befall(fault: Fault, broker: number): Promise<void> {
+    await promisify(execFile)(this.#command, [fault, String(broker)])
+    if (fault === 'restart' || fault === 'resume') this.down.delete(broker)
+    else this.down.set(broker, fault)
+  }
+}
