@@ -27,6 +27,8 @@ export interface BrokerProcessOptions {
   readonly network: SimulatedNetwork
   readonly chance: Chance
   readonly log: (level: LogLevel, message: string, fields: LogFields) => void
+  /** The process can do no more and ends itself. */
+  readonly gaveUp: (process: BrokerProcess) => void
   /** Stands between the broker and its disk: for faults that are planted. */
   readonly wrapFileSystem?: (fileSystem: SimulatedFileSystem, env: ProcessEnv) => FileSystem
 }
@@ -101,6 +103,7 @@ export class BrokerProcess {
         onFatal: error => {
           throw error
         },
+        onMetadataFailure: () => env.doom(() => this.#options.gaveUp(this)),
       })
     })
     if (cluster === undefined) throw new Error('the cluster did not start')

@@ -26,7 +26,8 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
   const metadata: Record<string, unknown> = { nextProducerId: image.nextProducerId }
   for (const { name, topicId, partitions } of image.topicsById.values()) {
     const configs = [...image.configsOf(2, name)].sort()
-    metadata[`${name} ${topicId}`] = { configs, partitions }
+    // A broker that comes back is elected anew, so epochs and leaders may be others.
+    metadata[`${name} ${topicId}`] = { configs, replicas: partitions.map(({ replicas }) => replicas) }
   }
   const groups: Record<string, unknown> = {}
   const logs: Record<string, LogState> = {}

@@ -27,12 +27,22 @@ export class FaultSchedule {
   /** Brokers whose disks failed: logs may be offline until the next start. */
   readonly #needsRestart = new Set<BrokerProcess>()
 
-  constructor({ faults, workMs }: Plan, targets: FaultTargets, chance: Chance) {
+  readonly #plan: Plan
+
+  constructor(plan: Plan, targets: FaultTargets, chance: Chance) {
+    this.#plan = plan
     this.#targets = targets
     this.#chance = chance
+  }
+
+  /** Sets all of them out over the time of the work. */
+  begin(): void {
+    const { faults, workMs } = this.#plan
+    const { world } = this.#targets
+    const chance = this.#chance
     for (const [fault, count] of Object.entries(faults) as [keyof PlannedFaults, number][]) {
       for (let index = 0; index < count; index++) {
-        targets.world.timer(chance.below(workMs), () => {
+        world.timer(chance.below(workMs), () => {
           if (!this.#over) this.#happen(fault)
         })
       }
@@ -78,16 +88,17 @@ export class FaultSchedule {
   #strike(process: BrokerProcess, kind: CrashKind): void {
     const { running } = process
     if (running === undefined) return
-    if (this.#chance.maybe(0.5)) return this.#crash(process, kind)
+    if (this.#chance.maybe(0.5)) return this.crash(process, kind)
     process.disk.strikeAfter(this.#chance.below(30), () => {
       running.env.doom(() => {
         this.#targets.trace('struck in the middle of a turn')
-        this.#crash(process, kind)
+        this.crash(process, kind)
       })
     })
   }
 
-  #crash(process: BrokerProcess, kind: CrashKind): void {
+  /** Ends a process; it is started again after a while. */
+  crash(process: BrokerProcess, kind: CrashKind): void {
     const { history } = this.#targets
     history.add({ type: 'crashing', broker: process.id, kind })
     process.crash(kind)
@@ -97,7 +108,16 @@ export class FaultSchedule {
   }
 
   #start(process: BrokerProcess): void {
-    if (process.isStopped) process.start(() => this.#targets.history.add({ type: 'started', broker: process.id }))
+    if (!process.isStopped) return
+    try {
+      process.start(() => this.#targets.history.add({ type: 'started', broker: process.id }))
+    } catch (error) {
+      // A process that cannot read its disk does not come up, and is tried again. On a good disk it has to.
+      if (!process.disk.isBad) throw error
+      this.#targets.trace(`broker ${process.id} does not start: ${error}`)
+      process.crash('kill')
+      this.#later(this.#chance.between(100, 1000), () => this.#start(process))
+    }
   }
 
   #stop(process: BrokerProcess): void {
@@ -141,7 +161,7 @@ export class FaultSchedule {
       process.disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
       Object.assign(process.disk.faults, GOOD_DAY)
       // Whoever has met errors of the disk is started anew, as its operator would.
-      if (this.#needsRestart.has(process) && process.running !== undefined) this.#crash(process, 'kill')
+      if (this.#needsRestart.has(process) && process.running !== undefined) this.crash(process, 'kill')
     }
     for (const pending of [...this.#pending]) if (this.#pending.delete(pending)) pending.run()
     for (const pending of [...this.#pending]) if (this.#pending.delete(pending)) pending.run()

@@ -51,6 +51,11 @@ export class SimulatedDisk {
     return this.#chance
   }
 
+  /** Something may go wrong with it now. */
+  get isBad(): boolean {
+    return Object.values(this.faults).some(probability => Number(probability) > 0)
+  }
+
   /** True for `probability` of the calls; counts what happened. */
   fails(fault: keyof DiskFaults): boolean {
     const probability = this.faults[fault]

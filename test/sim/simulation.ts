@@ -70,6 +70,7 @@ class Simulation {
   readonly #offsets: CommittedOffsets
   readonly #topics: Topics
   readonly #clients: ClientWorld
+  readonly #faults: FaultSchedule
   readonly #trace: (text: string) => void
   readonly #members: { group: PlannedGroup; actor: MemberActor }[] = []
   readonly #began: number
@@ -95,6 +96,7 @@ class Simulation {
           network: this.#network,
           chance: chance.fork(),
           wrapFileSystem,
+          gaveUp: process => this.#faults.crash(process, 'kill'),
           log: (level, message, fields) => this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`),
         }),
     )
@@ -117,6 +119,7 @@ class Simulation {
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
+    this.#faults = this.#makeFaults()
   }
 
   run(): void {
@@ -134,16 +137,16 @@ class Simulation {
       isPrepared = true
     })
     this.#until('the topics are made', () => isPrepared, 60_000)
+    this.#faults.begin()
     if (this.plan.administers) admin.begin()
     const producers = this.plan.producers.map(
       each => new ProducerActor(each, this.plan.topics, () => admin.extraTopics, this.#clients, chance.fork()),
     )
     for (const group of this.plan.groups) for (let index = 0; index < group.members; index++) this.#join(group)
-    const faults = this.#faults()
     this.#work(this.plan.workMs)
     this.#trace('healing')
     for (const actor of [...producers, admin]) actor.stop()
-    faults.heal()
+    this.#faults.heal()
     this.#until(
       'all faults are over and everybody is done',
       () => this.#unfinished(producers, admin) === '',
@@ -162,7 +165,7 @@ class Simulation {
     for (const checker of this.#checkers) checker.ended?.()
   }
 
-  #faults(): FaultSchedule {
+  #makeFaults(): FaultSchedule {
     return new FaultSchedule(
       this.plan,
       {

@@ -20,9 +20,11 @@ export function demandSameState(live: BrokerState, rebuilt: RunningBroker): void
   for (const [key, before] of Object.entries(live.logs)) {
     const after = found.logs[key] as LogState | undefined
     if (after === undefined) throw new Violation(NAME, `${before.name} is gone`)
-    for (const field of ['startOffset', 'endOffset', 'producers', 'epoch'] as const) {
+    for (const field of ['startOffset', 'endOffset', 'producers'] as const) {
       demandSame(`${field} of ${before.name}`, before[field], after[field])
     }
+    if (after.epoch < before.epoch)
+      throw new Violation(NAME, `${before.name} has epoch ${after.epoch}, had ${before.epoch}`)
   }
 }
 
