@@ -16,21 +16,23 @@ function post(message: WorkerMessage): void {
   parentPort?.postMessage(message)
 }
 
-async function answer(broker: StartedBroker, { id, method, args }: Call): Promise<void> {
+async function answer(broker: StartedBroker, { id, method, args }: Call, listener: (call: Call) => void) {
   try {
     const value = await (method === 'close' ? broker.close() : callMethod(broker.methods, method, args))
     post({ type: 'returned', id, value })
   } catch (error) {
     post({ type: 'threw', id, error: packError(error) })
   }
-  if (method === 'close') parentPort?.close()
+  // A port that nobody listens to keeps no thread. Deno has no way to close it.
+  if (method === 'close') parentPort?.off('message', listener)
 }
 
 try {
   const broker = await startLocalBroker(options, makeLog(logLevel !== undefined && log, logLevel), error =>
     post({ type: 'fatal', error: packError(error) }),
   )
-  parentPort?.on('message', (call: Call) => void answer(broker, call))
+  const listener = (call: Call) => void answer(broker, call, listener)
+  parentPort?.on('message', listener)
   post({ type: 'started', facts: broker.facts })
 } catch (error) {
   post({ type: 'failed', error: packError(error) })

@@ -46,6 +46,17 @@ describe('a topic', () => {
     expect(await kafka.broker.topic('orders').records()).toEqual([])
   })
 
+  it('has the records of a snapshot at once, before anybody read one', async () => {
+    const { broker } = kafka
+    const orders = broker.topic('orders')
+    await orders.produce({ value: 'seed' })
+    const seeded = await broker.snapshot()
+    await orders.clear()
+    await broker.restore(seeded)
+    // Counted first, and read when there are enough.
+    expect(await orders.records({ count: 1, timeoutMs: 2000 })).toHaveLength(1)
+  })
+
   it('waits for what a client sends, and says what it saw instead', async () => {
     const { broker } = kafka
     const producer = await producerOf(broker)
