@@ -2,7 +2,7 @@
  * The handle that `startBroker` gives, around a broker that runs in this thread or in a worker. It says no once the broker is
  * closed, and closes once.
  */
-import type { FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
+import type { FaultRule, HoldTarget } from '../broker/faults/fault-rule.ts'
 import type { NamedFault } from '../broker/faults/named-faults.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId } from './broker-methods.ts'
@@ -79,7 +79,7 @@ export class BrokerHandle implements RunningBroker {
     return this.#handleOf(await this.methods.addFault(rule))
   }
 
-  async hold(target: string | (FaultTarget & FaultLimits)) {
+  async hold(target: string | HoldTarget) {
     const rule = typeof target === 'string' ? { api: target } : target
     const id = await this.methods.addFault({ ...rule, hold: true })
     return gate(() => this.methods, id)

@@ -8,7 +8,7 @@ export type {
   PartitionDescription,
   TopicDescription,
 } from '../broker/describe.ts'
-export type { FaultAction, FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
+export type { FaultAction, FaultLimits, FaultRule, FaultTarget, HoldTarget } from '../broker/faults/fault-rule.ts'
 export type { Limits } from '../broker/limits.ts'
 export type { PlainFields, PlainValue } from '../broker/plain-fields.ts'
 export type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'

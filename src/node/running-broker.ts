@@ -2,7 +2,7 @@
  * The handle of a broker that runs, wherever it does: in this thread (local-broker.ts) or in a worker (worker-broker.ts).
  */
 import type { BrokerDescription } from '../broker/describe.ts'
-import type { FaultLimits, FaultRule, FaultTarget } from '../broker/faults/fault-rule.ts'
+import type { FaultRule, HoldTarget } from '../broker/faults/fault-rule.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 import type { FaultHandle, Gate } from './fault-handles.ts'
@@ -49,14 +49,14 @@ export interface RunningBroker extends AsyncDisposable {
    */
   fault(rule: FaultRule): Promise<FaultHandle>
   /**
-   * Holds requests of an API, or those that a rule matches, until they are released.
+   * Holds requests of an API, or those that a rule matches, until they are released; with `acted: true` their answers.
    *
    * @example
    * const gate = await broker.hold('SyncGroup')
    * await gate.arrived(2)
    * await gate.release()
    */
-  hold(target: string | (FaultTarget & FaultLimits)): Promise<Gate>
+  hold(target: string | HoldTarget): Promise<Gate>
   /**
    * The leaders of a topic move: epochs rise, and every connection hears NOT_LEADER_OR_FOLLOWER once for each API that asks
    * leaders, so that clients look for the leader again. In a cluster of one they find the same broker.

@@ -73,6 +73,22 @@ describe('faults on demand', () => {
     await until(async () => (await after()) >= before + 2, 'two more generations')
   })
 
+  it('hold answers of what was done', async () => {
+    const broker = await start({ topics: ['orders:1'] })
+    const producer = await producerOf(broker)
+    const gate = await broker.hold({ api: 'Produce', topic: 'orders', acted: true })
+    let answered = false
+    const sent = producer.send({ topic: 'orders', messages: [{ value: 'a' }] }).then(() => {
+      answered = true
+    })
+    await gate.arrived(1)
+    const { topics } = await broker.describe()
+    expect(topics.find(({ name }) => name === 'orders')?.partitions[0].logEndOffset).toBe(1)
+    expect(answered).toBe(false)
+    await gate.release()
+    await sent
+  })
+
   it('fill the disk, and empty it again', async () => {
     const broker = await start({ topics: ['orders:1'] })
     const producer = await producerOf(broker)

@@ -53,6 +53,9 @@ export interface FaultAction {
   readonly acted?: boolean
 }
 
+/** What a gate holds: requests before the broker acts, or, where it has `acted`, their answers. */
+export type HoldTarget = FaultTarget & FaultLimits & Pick<FaultAction, 'acted'>
+
 /**
  * A fault on demand.
  *
