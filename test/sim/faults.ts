@@ -3,7 +3,7 @@
 import type { VirtualEnv } from '../../src/util/virtual-env.ts'
 import type { BrokerProcess } from './broker-process.ts'
 import type { Chance } from './chance.ts'
-import type { CrashKind, History } from './history.ts'
+import { type CrashKind, type History, Violation } from './history.ts'
 import type { SimulatedNetwork } from './network.ts'
 import type { Plan, PlannedFaults } from './plan.ts'
 import { type DiskFaults, GOOD_DAY } from './simulated-disk.ts'
@@ -86,11 +86,11 @@ export class FaultSchedule {
 
   /** Between two events, or in the middle of one, between two changes of the disk. */
   #strike(process: BrokerProcess, kind: CrashKind): void {
-    const { running } = process
-    if (running === undefined) return
+    const { env } = process
+    if (env === undefined) return
     if (this.#chance.maybe(0.5)) return this.crash(process, kind)
     process.disk.strikeAfter(this.#chance.below(30), () => {
-      running.env.doom(() => {
+      env.doom(() => {
         this.#targets.trace('struck in the middle of a turn')
         this.crash(process, kind)
       })
@@ -98,36 +98,29 @@ export class FaultSchedule {
   }
 
   /** Ends a process; it is started again after a while. */
-  crash(process: BrokerProcess, kind: CrashKind): void {
+  crash(process: BrokerProcess, kind: CrashKind | 'stop'): void {
     const { history } = this.#targets
     history.add({ type: 'crashing', broker: process.id, kind })
-    process.crash(kind)
+    process.crash(kind === 'power' ? 'power' : 'kill')
     history.add({ type: 'crashed', broker: process.id, kind })
     this.#needsRestart.delete(process)
     this.#later(this.#chance.between(5, 1500), () => this.#start(process))
   }
 
   #start(process: BrokerProcess): void {
-    if (!process.isStopped) return
-    try {
-      process.start(() => this.#targets.history.add({ type: 'started', broker: process.id }))
-    } catch (error) {
-      // A process that cannot read its disk does not come up, and is tried again. On a good disk it has to.
-      if (!process.disk.isBad) throw error
-      this.#targets.trace(`broker ${process.id} does not start: ${error}`)
-      process.crash('kill')
-      this.#later(this.#chance.between(100, 1000), () => this.#start(process))
-    }
+    if (process.isStopped) process.start(() => this.#targets.history.add({ type: 'started', broker: process.id }))
+  }
+
+  /** A process cannot go on, as with a disk that fails, and has ended itself. On a good disk it has to go on. */
+  gaveUp(process: BrokerProcess, reason: string): void {
+    this.#targets.trace(`broker ${process.id} gives up: ${reason}`)
+    if (!process.disk.isBad && !this.#needsRestart.has(process))
+      throw new Violation('faults', `broker ${process.id}: ${reason}`)
+    this.crash(process, 'kill')
   }
 
   #stop(process: BrokerProcess): void {
-    const { history } = this.#targets
-    if (process.running === undefined) return
-    history.add({ type: 'crashing', broker: process.id, kind: 'stop' })
-    process.stop(() => {
-      history.add({ type: 'crashed', broker: process.id, kind: 'stop' })
-      this.#later(this.#chance.between(5, 500), () => this.#start(process))
-    })
+    if (process.running?.isReady) process.stop(() => this.crash(process, 'stop'))
   }
 
   #spoil({ disk }: BrokerProcess, faults: Partial<DiskFaults>): void {
@@ -161,7 +154,7 @@ export class FaultSchedule {
       process.disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
       Object.assign(process.disk.faults, GOOD_DAY)
       // Whoever has met errors of the disk is started anew, as its operator would.
-      if (this.#needsRestart.has(process) && process.running !== undefined) this.crash(process, 'kill')
+      if (this.#needsRestart.has(process) && process.env !== undefined) this.crash(process, 'kill')
     }
     for (const pending of [...this.#pending]) if (this.#pending.delete(pending)) pending.run()
     for (const pending of [...this.#pending]) if (this.#pending.delete(pending)) pending.run()

@@ -5,7 +5,7 @@
 
 import { Consumer } from '../../src/client/index.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
-import { BrokerProcess, type BrokerProcessOptions } from './broker-process.ts'
+import { BrokerProcess, type BrokerProcessOptions, type RunningBroker } from './broker-process.ts'
 import { stateOf } from './broker-state.ts'
 import { Chance } from './chance.ts'
 import { Acknowledged } from './checkers/acknowledged.ts'
@@ -96,7 +96,7 @@ class Simulation {
           network: this.#network,
           chance: chance.fork(),
           wrapFileSystem,
-          gaveUp: process => this.#faults.crash(process, 'kill'),
+          gaveUp: (process, reason) => this.#faults.gaveUp(process, reason),
           log: (level, message, fields) => this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`),
         }),
     )
@@ -287,11 +287,19 @@ class Simulation {
       const { running } = process
       if (running === undefined) continue
       const live = stateOf(running)
-      const twin = process.twin()
-      this.#until('a twin starts', () => twin.isReady, 10_000)
-      demandSameState(live, twin)
-      twin.env.kill()
+      this.#withTwin(process, twin => demandSameState(live, twin))
     }
+  }
+
+  /** Looks at what would be there if the process were killed now, and another started. */
+  #withTwin(process: BrokerProcess, look: (twin: RunningBroker) => void): void {
+    let looked = false
+    process.twin(twin => {
+      look(twin)
+      looked = true
+      twin.env.doom(() => twin.env.kill())
+    })
+    this.#until('a twin starts', () => looked, 10_000)
   }
 
   #demandNothingLeft(): void {
@@ -310,12 +318,11 @@ class Simulation {
         if (count !== 0) throw new Violation('left over', `broker ${process.id}: ${what} ${count}`)
       }
       if (this.plan.storage === 'memory') continue
-      const twin = process.twin()
-      this.#until('a twin starts', () => twin.isReady, 10_000)
-      if (env.timers > twin.env.timers) {
-        throw new Violation('left over', `broker ${process.id}: ${env.timers} timers, a new one has ${twin.env.timers}`)
-      }
-      twin.env.kill()
+      this.#withTwin(process, twin => {
+        if (env.timers <= twin.env.timers) return
+        const timers = `${env.timers} timers, a new one has ${twin.env.timers}`
+        throw new Violation('left over', `broker ${process.id}: ${timers}`)
+      })
     }
     if (this.#network.streams > 0) throw new Violation('left over', `${this.#network.streams} streams`)
   }
