@@ -9,12 +9,10 @@ import type { Storage } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { BatchScanner } from './batch-scanner.ts'
 import {
-  baseOffsetOf,
   CLEANED_SUFFIX,
   DELETED_SUFFIX,
-  fileName,
-  INDEX_SUFFIXES,
   LOG_SUFFIX,
+  offsetOf,
   SEGMENT_SUFFIXES,
   SWAP_SUFFIX,
   withFile,
@@ -26,15 +24,10 @@ import {
  */
 export function finishLeftovers(storage: Storage, directory: string, env: Env): string[] {
   const names = storage.list(directory)
-  const cleaned = names.filter(name => name.endsWith(CLEANED_SUFFIX))
-  let swaps = names.filter(name => name.endsWith(SWAP_SUFFIX))
-  // Files become swap files from the highest offset down to the lowest: one that is still `.cleaned` says that those at and
-  // above it are not all there, so nothing was replaced yet.
-  const firstUnfinished = Math.min(...cleaned.map(name => Number(name.slice(0, 20))))
-  const undone = swaps.filter(name => Number(name.slice(0, 20)) >= firstUnfinished)
-  swaps = swaps.filter(name => !undone.includes(name))
-  for (const name of [...cleaned, ...undone, ...names.filter(each => each.endsWith(DELETED_SUFFIX))]) {
-    storage.remove(`${directory}/${name}`)
+  const swaps = names.filter(name => name.endsWith(SWAP_SUFFIX))
+  // A swap file is whole, and what it was made of may be gone, whatever else the cleaner had begun.
+  for (const name of names) {
+    if (name.endsWith(CLEANED_SUFFIX) || name.endsWith(DELETED_SUFFIX)) storage.remove(`${directory}/${name}`)
   }
   if (swaps.length > 0) {
     finishSwaps(storage, directory, swaps)
@@ -50,16 +43,13 @@ function finishSwaps(storage: Storage, directory: string, swaps: readonly string
   const ranges = swaps
     .filter(name => name.endsWith(LOG_SUFFIX + SWAP_SUFFIX))
     .map(name => ({ from: Number(name.slice(0, 20)), to: endOffsetOf(storage, `${directory}/${name}`) }))
+  // An index that is left of a segment which is gone would be taken for one of the new.
   for (const name of storage.list(directory)) {
-    const base = baseOffsetOf(name)
+    const base = SEGMENT_SUFFIXES.map(suffix => offsetOf(name, suffix)).find(offset => offset !== undefined)
     if (base === undefined || !ranges.some(({ from, to }) => from <= base && base < Math.max(to, from + 1))) continue
-    for (const suffix of SEGMENT_SUFFIXES) storage.remove(`${directory}/${fileName(base, suffix)}`)
+    storage.remove(`${directory}/${name}`)
   }
-  // The indexes first: a segment without one gets another.
-  const ofIndexes = swaps.filter(name => INDEX_SUFFIXES.some(suffix => name.endsWith(suffix + SWAP_SUFFIX)))
-  for (const name of [...ofIndexes, ...swaps.filter(each => !ofIndexes.includes(each))]) {
-    storage.rename(`${directory}/${name}`, `${directory}/${name.slice(0, -SWAP_SUFFIX.length)}`)
-  }
+  for (const name of swaps) storage.rename(`${directory}/${name}`, `${directory}/${name.slice(0, -SWAP_SUFFIX.length)}`)
   storage.syncDirectory(directory)
 }
 

@@ -90,7 +90,7 @@ export class LocalLog {
     // Where a batch reached across, the log ends before that batch, so that it can be fetched again whole.
     this.#endOffset = position < active.size ? Math.min(offset, active.baseOffsetAt(position)) : offset
     active.truncateAt(position, offset)
-    segments.changed()
+    segments.wereCut(this.#endOffset)
   }
 
   /** Drops everything and begins anew at `offset`. */
@@ -98,5 +98,6 @@ export class LocalLog {
     this.segments.remove(0, this.segments.count, this.#config.fileDeleteDelayMs)
     this.segments.add(offset, this.#config, true)
     this.#endOffset = offset
+    this.segments.wereCut(offset)
   }
 }

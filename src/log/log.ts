@@ -8,6 +8,7 @@ import { KafkaError } from '../protocol/errors.ts'
 import type { StorageFailure } from '../storage/storage.ts'
 import type { Later } from '../util/later.ts'
 import { type AppendResult, appended, duplicated, joined } from './append-result.ts'
+import type { CleanableLog } from './cleaner/cleanable-log.ts'
 import { prepareFollowerAppend } from './follower-append.ts'
 import { closeAfter } from './later-results.ts'
 import {
@@ -16,7 +17,7 @@ import {
   type PreparedAppend,
   prepareLeaderAppend,
 } from './leader-append.ts'
-import type { LogConfig } from './log-config.ts'
+import { type LogConfig, UNLIMITED } from './log-config.ts'
 import { loadLog } from './log-loader.ts'
 import type { LogOptions } from './log-options.ts'
 import { ReadableLog } from './readable-log.ts'
@@ -246,6 +247,26 @@ export class Log extends ReadableLog {
     }
   }
 
+  /** The log as the cleaner sees it. */
+  get cleanable(): CleanableLog {
+    return {
+      ...{ topicPartition: this.topicPartition, directory: this.directory, storage: this.storage, env: this.env },
+      ...{ platform: this.platform, config: this.config, segments: this.local.segments },
+      bounds: () => ({
+        logStartOffset: this.logStartOffset,
+        logEndOffset: this.logEndOffset,
+        // What comes to the disk as the end of the log is left alone until it is there.
+        lastStableOffset: Math.min(this.lastStableOffset, this.storage.isVolatile ? UNLIMITED : this.recoveryPoint),
+      }),
+      producers: () => this.producers(),
+      abortedBetween: (from, to) =>
+        this.local.segments
+          .all()
+          .flatMap(segment => segment.aborted.all())
+          .filter(({ firstOffset, lastOffset }) => lastOffset >= from && firstOffset < to),
+    }
+  }
+
   /** Settles once everything appended so far would survive a power cut; after a failure it fails for ever. */
   flush(): Later<StorageFailure | undefined> {
     return this.durability.flush()
@@ -262,10 +283,15 @@ export class Log extends ReadableLog {
     return closeAfter(this.env.turns, this.durability.close(), () => this.local.segments.close())
   }
 
-  /** Removes the log with its directory. What readers hold stays valid. */
-  delete(): Later<StorageFailure | undefined> {
+  /** Lets go of the files as they are: the log is to be deleted. What readers hold stays valid. */
+  abandon(): void {
     this.durability.cancel()
     this.local.segments.close()
+  }
+
+  /** Removes the log with its directory. What readers hold stays valid. */
+  delete(): Later<StorageFailure | undefined> {
+    this.abandon()
     return this.storage.remove(this.directory)
   }
 }

@@ -45,7 +45,6 @@ export class Segment {
   #maxTimestamp = -1
   #offsetOfMaxTimestamp = -1
   #knowsMax: boolean
-  /** The maximum timestamp of its first batch: the age of a segment counts from there. */
   #firstTimestamp: number | undefined
   /** Ages count from when the broker appended, since records bear the times of clients that it is ahead of. */
   readonly #agesByAppend: boolean
@@ -87,6 +86,13 @@ export class Segment {
     return this.maxTimestamp >= 0 ? this.maxTimestamp : this.lastModifiedMs
   }
 
+  /** The maximum timestamp of its first batch, or −1: its age as a segment counts from there. */
+  get firstTimestamp(): number {
+    if (this.size === 0) return -1
+    this.#firstTimestamp ??= batchMaxTimestamp(this.#peek(0), 0)
+    return this.#firstTimestamp
+  }
+
   /** Aborted transactions whose markers are in it. */
   get aborted(): TransactionIndex {
     return this.#indexes.aborted
@@ -123,8 +129,8 @@ export class Segment {
     if (this.size > limits.segmentBytes - batches.size) return true
     if (this.size === 0) return false
     if (this.#agesByAppend) return limits.now - this.#firstAppendedMs > limits.segmentMs
-    this.#firstTimestamp ??= batchMaxTimestamp(this.#peek(0), 0)
-    const age = this.#firstTimestamp >= 0 ? batches.maxTimestamp - this.#firstTimestamp : limits.now - this.createdMs
+    const { firstTimestamp } = this
+    const age = firstTimestamp >= 0 ? batches.maxTimestamp - firstTimestamp : limits.now - this.createdMs
     return age > limits.segmentMs
   }
 

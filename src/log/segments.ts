@@ -11,7 +11,7 @@ import type { Timer } from '../util/timer-queue.ts'
 import type { IndexCache } from './index-cache.ts'
 import type { LogConfig } from './log-config.ts'
 import { Segment } from './segment.ts'
-import { DELETED_SUFFIX, fileName, LOG_SUFFIX, SEGMENT_SUFFIXES } from './segment-files.ts'
+import { DELETED_SUFFIX, fileName, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX } from './segment-files.ts'
 import { SegmentIndexes } from './segment-indexes.ts'
 
 export interface SegmentsOptions {
@@ -32,7 +32,12 @@ export class Segments {
   readonly #cache: IndexCache | undefined
   readonly #list: Segment[] = []
   readonly #timers = new Set<Timer>()
+  /** Segments that the cleaner wrote and whose file still bears its name. */
+  readonly #swaps = new Set<Segment>()
   #changes = 0
+  #isClosed = false
+  /** The lowest offset at which the log was cut since the cleaner noted one. */
+  lowestCut = Number.POSITIVE_INFINITY
 
   constructor(options: SegmentsOptions) {
     this.#storage = options.storage
@@ -47,9 +52,15 @@ export class Segments {
     return this.#changes
   }
 
-  /** Notes that one of them was cut. */
-  changed(): void {
+  /** Notes that they end at `offset` now. */
+  wereCut(offset: number): void {
     this.#changes++
+    this.lowestCut = Math.min(this.lowestCut, offset)
+  }
+
+  /** True while {@link replace} has not come to its end. */
+  get isReplacing(): boolean {
+    return this.#swaps.size > 0
   }
 
   get count(): number {
@@ -85,7 +96,10 @@ export class Segments {
     return segment
   }
 
-  /** Opens the files of a segment, or makes them, without taking it into the log. */
+  /**
+   * Opens the files of a segment, or makes them, without taking it into the log. One whose file has a suffix has no other files
+   * until {@link replace} has put it in its place.
+   */
   open(baseOffset: number, config: LogConfig, options: { isNew: boolean; suffix?: string }): Segment {
     const { isNew, suffix = '' } = options
     const storage = this.#storage
@@ -100,7 +114,6 @@ export class Segments {
         env,
         directory: this.#directory,
         baseOffset,
-        suffix,
         isNew,
         cache: this.#cache,
       }),
@@ -138,13 +151,33 @@ export class Segments {
     return removed
   }
 
+  /**
+   * Puts a segment, whose file ends with `.swap`, in the place of neighbours that it was made from; their files go after `delayMs`,
+   * and when that is for good it gets its name. Settles then. Opening the log finishes what a crash or a failure leaves undone.
+   */
+  replace(neighbours: readonly Segment[], segment: Segment, delayMs: number): Later<StorageFailure | undefined> {
+    this.#changes++
+    this.#list.splice(this.#list.indexOf(neighbours[0]), neighbours.length, segment)
+    for (const each of neighbours) this.#removeFiles(each, delayMs)
+    this.#swaps.add(segment)
+    return this.#storage.syncDirectory(this.#directory).map(failure => {
+      // It may have been taken out meanwhile, with its file.
+      if (failure !== undefined || this.#isClosed || !this.#swaps.delete(segment)) return failure
+      const path = this.#path(fileName(segment.baseOffset, LOG_SUFFIX))
+      this.#storage.rename(path + SWAP_SUFFIX, path)
+      segment.writeIndexes().whenSettled(() => segment.retire())
+      return undefined
+    })
+  }
+
   #removeFiles(segment: Segment, delayMs: number): void {
     // The names are free at once: truncation may make a segment of the same base offset again.
     const gone: string[] = []
     for (const suffix of SEGMENT_SUFFIXES) {
       const path = this.#path(fileName(segment.baseOffset, suffix))
+      const present = suffix === LOG_SUFFIX && this.#swaps.delete(segment) ? path + SWAP_SUFFIX : path
       if (suffix !== LOG_SUFFIX && !this.#storage.exists(path)) continue
-      this.#storage.rename(path, path + DELETED_SUFFIX)
+      this.#storage.rename(present, path + DELETED_SUFFIX)
       gone.push(path + DELETED_SUFFIX)
     }
     const remove = () =>
@@ -168,6 +201,7 @@ export class Segments {
   /** Leaves what is still to be removed to the next open of the directory. */
   cancel(): void {
     this.#changes++
+    this.#isClosed = true
     for (const timer of this.#timers) timer.cancel()
     this.#timers.clear()
   }

@@ -8,27 +8,37 @@ import { SYNONYMS, TOPIC_DEFINITIONS } from './topic-config.ts'
 
 const TOPIC_DOCS: Readonly<Record<string, string>> = {
   'cleanup.policy':
-    'What happens to old records: `delete` drops them by retention; `compact` asks for keys (cleaning itself is not there yet).',
+    'What happens to old records: `delete` drops them by retention; `compact` asks for keys and keeps the last record of each.',
   'compression.type': 'The codec that batches are stored with; `producer` keeps what was sent.',
+  'delete.retention.ms': 'How long a tombstone, or the marker of a transaction, stays once the cleaner has seen it.',
   'file.delete.delay.ms': 'How long the file of a deleted segment stays; in memory mode it goes at once.',
   'index.interval.bytes': 'One entry in the offset index per so many bytes.',
   'internal.segment.bytes': 'The size of a segment, below the bound of segment.bytes; for tests.',
+  'max.compaction.lag.ms':
+    'A compacted log with a record that was not cleaned for so long is cleaned, whatever its dirty ratio.',
   'max.decompressed.message.bytes': 'How large the records of one batch may be when decompressed.',
   'max.message.bytes': 'The largest batch, compressed and with its header.',
   'message.timestamp.after.max.ms': 'How far ahead of the clock a record may be.',
   'message.timestamp.before.max.ms': 'How far behind the clock a record may be.',
   'message.timestamp.type': 'Whether records keep the time of their producer or get that of the append.',
+  'min.cleanable.dirty.ratio': 'A compacted log is cleaned when more than that part of its bytes was not cleaned yet.',
+  'min.compaction.lag.ms': 'The cleaner leaves segments alone that have a younger record.',
   'min.insync.replicas': 'How many replicas must have a record before it counts, at most as many as there are.',
   'retention.bytes': 'Segments are dropped while the log stays above it; -1 for no limit.',
   'retention.ms': 'Segments are dropped when their newest record is older; -1 for ever.',
   'segment.bytes': 'A segment that would grow beyond it is rolled.',
   'segment.ms': 'A segment is rolled when a record is that much newer than its first.',
+  'unclean.leader.election.enable':
+    'Whether a replica that is not in sync may lead when no other can, at the price of records.',
 }
 
 const BROKER_DOCS: Readonly<Record<string, string>> = {
   'auto.create.topics.enable': 'Whether asking for the metadata of an unknown topic makes it.',
+  'auto.leader.rebalance.enable': 'Whether leadership goes back to the first replicas from time to time.',
+  'broker.heartbeat.interval.ms': 'How often a broker of several tells the controller that it lives.',
   'broker.id': 'The id of this broker.',
   'broker.rack': 'The rack of this broker, told to clients.',
+  'broker.session.timeout.ms': 'After how much silence a broker is fenced: others lead then.',
   'connections.max.idle.ms': 'A connection on which nothing happens for so long is closed.',
   'default.replication.factor': 'Replicas of topics that do not say.',
   'delete.topic.enable': 'Whether topics may be deleted.',
@@ -37,6 +47,15 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'group.max.session.timeout.ms': 'The longest session timeout that a member may ask for.',
   'group.max.size': 'How many members a group may have.',
   'group.min.session.timeout.ms': 'The shortest session timeout that a member may ask for.',
+  'leader.imbalance.check.interval.seconds': 'How often leadership goes back to the first replicas.',
+  'log.cleaner.backoff.ms':
+    'How long the cleaner rests when there is nothing to clean; retention of compacted logs goes by it too.',
+  'log.cleaner.dedupe.buffer.size':
+    'How many bytes the table of keys may take while a log is cleaned: 24 per key. It is made as large as it has to be.',
+  'log.cleaner.enable': 'Whether compacted logs are cleaned.',
+  'log.cleaner.io.buffer.load.factor': 'How full the table of keys may become.',
+  'log.cleaner.io.max.bytes.per.second': 'How much the cleaner may read and write.',
+  'log.cleaner.threads': 'There is one cleaner; 0 stops it.',
   'log.retention.check.interval.ms': 'How often retention is applied.',
   'max.connections': 'How many connections there may be; more are closed at once.',
   'max.incremental.fetch.session.cache.slots': 'How many fetch sessions are kept.',
@@ -51,8 +70,17 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'offsets.topic.replication.factor': 'Replicas of `__consumer_offsets`, at most as many as there are brokers.',
   'offsets.topic.segment.bytes': 'The size of a segment of `__consumer_offsets`.',
   'producer.id.expiration.ms': 'How long a partition remembers an idempotent producer after its last batch.',
+  'replica.fetch.backoff.ms': 'How long a follower waits after a fetch that failed.',
+  'replica.fetch.max.bytes': 'The most bytes of one partition that a follower fetches at once, but for one batch.',
+  'replica.fetch.min.bytes': 'How many bytes the fetch of a follower waits for.',
+  'replica.fetch.response.max.bytes': 'The most bytes that a follower fetches at once, but for one batch.',
+  'replica.fetch.wait.max.ms': 'How long the fetch of a follower waits for bytes.',
+  'replica.lag.time.max.ms': 'A follower that has not caught up for so long is not in sync any more.',
+  'replica.socket.timeout.ms': 'How long a follower waits for an answer of its leader.',
   'socket.request.max.bytes': 'The largest request; more closes the connection.',
   'telemetry.max.bytes': 'The most bytes of metrics that a client may push at once.',
+  'unclean.leader.election.interval.ms':
+    'How often an unclean election is tried where nobody leads and the topic allows it.',
 }
 
 /** What a config does here, or undefined for one that is not acted on. */

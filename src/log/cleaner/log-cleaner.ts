@@ -1,0 +1,199 @@
+/**
+ * Cleans the compacted logs of one broker, one after the other, the filthiest first (Kafka's `LogCleaner` and `LogCleanerManager`,
+ * with one thread). It works in slices of about a millisecond, between which everybody else has their turn, and remembers in
+ * `cleaner-offset-checkpoint` how far each log is clean.
+ */
+
+import { type CleaningNeed, cleaningNeed, filthiest } from '../../core/compaction.ts'
+import { RecordsError } from '../../records/records-error.ts'
+import { type Storage, StorageError, type StorageFailure } from '../../storage/storage.ts'
+import type { Env } from '../../util/env.ts'
+import { Later } from '../../util/later.ts'
+import type { Timer } from '../../util/timer-queue.ts'
+import { type CleanableLog, CleaningAborted } from './cleanable-log.ts'
+import { CleanerPoints } from './cleaner-points.ts'
+import { type CleaningResult, clean, type Steps } from './cleaning.ts'
+
+export interface CleanerConfig {
+  isEnabled: boolean
+  /** `log.cleaner.backoff.ms`: how long it rests when there is nothing to clean. */
+  backoffMs: number
+  /** `log.cleaner.dedupe.buffer.size`: how many bytes the table of keys may take while a log is cleaned. */
+  dedupeBufferSize: number
+  /** `log.cleaner.io.buffer.load.factor`: how full it may become. */
+  loadFactor: number
+  /** `log.cleaner.io.max.bytes.per.second`, read and written together. */
+  maxBytesPerSecond: number
+}
+
+export interface LogCleanerOptions {
+  env: Env
+  storage: Storage
+  config: () => CleanerConfig
+  /** The logs that are open and whose policy is to compact. */
+  logs: () => Iterable<CleanableLog>
+  /** Called before each look at the logs: retention of compacted logs is the cleaner's business, as in Kafka. */
+  applyRetention: () => void
+}
+
+/** What one slice may cost, in records looked at; on today's machines about a millisecond. */
+const SLICE_COST = 1200
+/** Reading or writing so many bytes costs as much as a record. */
+const BYTES_PER_RECORD = 512
+/** What it costs to wait for the storage. */
+const WAIT_COST = 50
+/** A slice ends, whatever it has done, when the clock says that it has taken so long. */
+const SLICE_MS = 2
+/** Between two slices; timers are no finer. */
+const PAUSE_MS = 1
+
+interface Current {
+  log: CleanableLog
+  need: CleaningNeed
+  steps: Steps<CleaningResult>
+  beganAt: number
+}
+
+export class LogCleaner {
+  readonly #env: Env
+  readonly #options: LogCleanerOptions
+  readonly #points: CleanerPoints
+  /** Logs whose records cannot be read: they are left alone until the broker is started again. */
+  readonly #uncleanable = new WeakSet<object>()
+  #timer: Timer | undefined
+  #current: Current | undefined
+  #isStopped = false
+
+  constructor(options: LogCleanerOptions) {
+    this.#env = options.env
+    this.#options = options
+    this.#points = new CleanerPoints(options.storage, options.env)
+  }
+
+  start(): void {
+    this.#rest(this.#options.config().backoffMs)
+  }
+
+  /** Gives up what it is doing, and does nothing more. Settles once what it knows is written down. */
+  stop(): Later<StorageFailure | undefined> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    this.#giveUp()
+    return this.#points.settled()
+  }
+
+  /** A log is about to be closed or deleted: the cleaner lets go of it. */
+  release(log: { readonly topicPartition: string }, isDeleted: boolean): void {
+    if (this.#current?.log.topicPartition === log.topicPartition) {
+      this.#timer?.cancel()
+      this.#giveUp()
+      if (!this.#isStopped) this.#rest(PAUSE_MS)
+    }
+    if (isDeleted) this.#points.forget(log.topicPartition)
+  }
+
+  #giveUp(): void {
+    const { steps } = this.#current ?? {}
+    this.#current = undefined
+    // The return value is of no use to anybody.
+    steps?.return(undefined as never)
+  }
+
+  #rest(ms: number): void {
+    if (!this.#isStopped) this.#timer = this.#env.timer(ms, () => this.#look())
+  }
+
+  /** Looks for a log that is to be cleaned, and begins. */
+  #look(): void {
+    const config = this.#options.config()
+    this.#options.applyRetention()
+    const chosen = config.isEnabled ? filthiest(this.#needs()) : undefined
+    if (chosen === undefined) return this.#rest(config.backoffMs)
+    const { log, need } = chosen
+    const beganAt = this.#env.now()
+    const steps = clean(log, need, {
+      now: beganAt,
+      maxMapBytes: config.dedupeBufferSize,
+      mapLoadFactor: config.loadFactor,
+    })
+    this.#current = { log, need, steps, beganAt }
+    this.#slice()
+  }
+
+  *#needs(): Generator<{ log: CleanableLog; need: CleaningNeed }, void, void> {
+    const now = this.#env.now()
+    for (const log of this.#options.logs()) {
+      // Most logs have an active segment only, and that is never cleaned.
+      const { segments } = log
+      if (segments.count < 2 || segments.isReplacing || this.#uncleanable.has(segments)) continue
+      const cleanedUpTo = this.#points.of(log)
+      const facts = { ...log.bounds(), segments: segments.all(), cleanedUpTo }
+      yield { log, need: cleaningNeed(facts, log.config, now) }
+    }
+  }
+
+  /** Goes on until the slice is used up, the storage must settle something, or all is done. */
+  #slice(spent = 0): void {
+    const startedAt = this.#env.now()
+    const current = this.#current as Current
+    let bytes = 0
+    try {
+      for (;;) {
+        const step = current.steps.next()
+        if (step.done) return this.#done(current, step.value)
+        if (step.value instanceof Later) return this.#wait(current, step.value, spent)
+        bytes += step.value.bytes
+        spent += step.value.records + step.value.bytes / BYTES_PER_RECORD
+        if (spent >= SLICE_COST || this.#env.now() - startedAt >= SLICE_MS) break
+      }
+    } catch (error) {
+      return this.#failed(current, error)
+    }
+    const throttleMs = (bytes * 1000) / this.#options.config().maxBytesPerSecond
+    this.#timer = this.#env.timer(Math.max(PAUSE_MS, throttleMs), () => this.#slice())
+  }
+
+  #wait(current: Current, later: Later<StorageFailure | undefined>, spent: number): void {
+    later.whenSettled(failure => {
+      if (this.#current !== current) return
+      if (failure !== undefined) {
+        this.#failed(current, new StorageError(failure.code, failure.message))
+      } else if (spent + WAIT_COST < SLICE_COST) {
+        this.#slice(spent + WAIT_COST)
+      } else {
+        this.#timer = this.#env.timer(PAUSE_MS, () => this.#slice())
+      }
+    })
+  }
+
+  #done({ log, need, beganAt }: Current, result: CleaningResult): void {
+    this.#current = undefined
+    this.#points.set(log, result.endOffset)
+    this.#env.log('debug', 'cleaned a log', {
+      partition: log.topicPartition,
+      from: need.firstDirtyOffset,
+      to: result.endOffset,
+      bytesBefore: result.bytesBefore,
+      bytesAfter: result.bytesAfter,
+      ms: this.#env.now() - beganAt,
+    })
+    this.#rest(PAUSE_MS)
+  }
+
+  #failed(current: Current, error: unknown): void {
+    const { topicPartition: partition, segments } = current.log
+    this.#giveUp()
+    this.#rest(this.#options.config().backoffMs)
+    if (error instanceof CleaningAborted) {
+      this.#env.log('debug', 'the cleaning of a log was given up', { partition, reason: error.message })
+    } else if (error instanceof StorageError) {
+      this.#env.log('warn', 'cannot clean a log now', { partition, error: error.message })
+    } else if (error instanceof RecordsError) {
+      this.#uncleanable.add(segments)
+      this.#env.log('error', 'a log cannot be cleaned: what it holds is broken', { partition, error: error.message })
+    } else {
+      this.#uncleanable.add(segments)
+      throw error
+    }
+  }
+}
