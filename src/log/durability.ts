@@ -36,8 +36,8 @@ export class Durability {
   /** Segments that are written to no more and whose indexes are not on the disk yet. */
   readonly #rolled = new Set<Segment>()
   #recoveryPoint = 0
-  /** What the log was cut to since a step began, which then makes nothing safe beyond it. */
-  #limit = UNLIMITED
+  /** Where the recovery point will be once the steps under way are done: less than they began with once the log was cut. */
+  readonly #goals = new Set<{ endOffset: number }>()
   #stepping: Later<Result> | undefined
   #timer: Timer | undefined
 
@@ -130,14 +130,16 @@ export class Durability {
     const { env, state } = this.#options
     const segments = [...this.#rolled]
     const indexes = segments.map(segment => segment.writeIndexes())
-    if (this.#stepping === undefined) this.#limit = UNLIMITED
+    const goal = { endOffset }
+    this.#goals.add(goal)
     const batches = this.#isVolatile ? [] : [this.#flushes.flush(endOffset), state.epochsWritten()]
     const before = this.#stepping === undefined ? [] : [this.#stepping]
     const step = allOf(env.turns, [...batches, ...indexes, ...parts, ...before]).map(failure => {
       if (this.#stepping === step) this.#stepping = undefined
+      this.#goals.delete(goal)
       if (failure === undefined) {
         for (const segment of segments) if (this.#rolled.delete(segment)) segment.retire()
-        this.#recoveryPoint = Math.max(this.#recoveryPoint, Math.min(endOffset, this.#limit))
+        this.#recoveryPoint = Math.max(this.#recoveryPoint, goal.endOffset)
       } else if (failure.code === 'NO_SPACE') {
         env.log('warn', 'a log cannot be made safe for a restart: it will have to be read then', {
           partition: this.#options.topicPartition,
@@ -154,7 +156,7 @@ export class Durability {
   truncated(endOffset: number): void {
     this.#flushes.truncate(endOffset)
     this.#recoveryPoint = Math.min(this.#recoveryPoint, endOffset)
-    this.#limit = Math.min(this.#limit, endOffset)
+    for (const goal of this.#goals) goal.endOffset = Math.min(goal.endOffset, endOffset)
     for (const segment of this.#rolled)
       if (!this.#options.local.segments.all().includes(segment)) this.#rolled.delete(segment)
     // What was ended is the active one again.

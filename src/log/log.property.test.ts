@@ -5,7 +5,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchOf, errorOf, makeLog } from '../../test/support/log.ts'
 import { batchSize, eachBatch } from '../records/batch-header.ts'
+import { buildEndTransactionMarker } from '../records/control.ts'
 import { concat } from '../util/byte-writer.ts'
+import { IndexCache } from './index-cache.ts'
 import type { Log } from './log.ts'
 
 const NOW = 1_700_000_000_000
@@ -113,7 +115,8 @@ type Step =
   | { do: 'resend'; back: number }
   | { do: 'replicate' | 'truncate' | 'deleteRecords'; part: number }
   | { do: 'read'; part: number; maxBytes: number; minOneBatch: boolean; isolation: 'log_end' | 'high_watermark' }
-  | { do: 'roll' | 'retain' | 'reopen' | 'startOver' }
+  | { do: 'transact'; id: number; end: 'open' | 'COMMIT' | 'ABORT' }
+  | { do: 'roll' | 'retain' | 'reopen' | 'crash' | 'checkpoint' | 'startOver' }
 
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -140,22 +143,58 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       isolation: fc.constantFrom('log_end' as const, 'high_watermark' as const),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('roll' as const, 'retain' as const, 'reopen' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('transact' as const),
+      id: fc.integer({ min: 1001, max: 1003 }),
+      end: fc.constantFrom('open' as const, 'COMMIT' as const, 'ABORT' as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom(
+        'roll' as const,
+        'retain' as const,
+        'reopen' as const,
+        'crash' as const,
+        'checkpoint' as const,
+      ),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('startOver' as const, 'retain' as const) }) },
 )
 
 class Run {
-  readonly fixture = makeLog({
-    segmentBytes: SEGMENT_BYTES,
-    indexIntervalBytes: 150,
-    retentionBytes: RETENTION_BYTES,
-    retentionMs: -1,
-    fileDeleteDelayMs: 10,
-  })
+  readonly durable: boolean
+  readonly fixture
   readonly model = new Model()
-  log: Log = this.fixture.log
+  log: Log
   epoch = 0
   producer: Producer = { id: 1, sequence: 0, sent: [] }
+  /** The recovery point that was written down last: it is lowered at once when the log is cut, and raised now and then. */
+  recoveryPoint = 0
+
+  constructor(durable: boolean) {
+    this.durable = durable
+    this.fixture = makeLog(
+      {
+        segmentBytes: SEGMENT_BYTES,
+        indexIntervalBytes: 150,
+        retentionBytes: RETENTION_BYTES,
+        retentionMs: -1,
+        fileDeleteDelayMs: 10,
+      },
+      {
+        durable,
+        // Room for the indexes of about one segment.
+        indexCache: new IndexCache(100),
+        listener: { truncated: () => (this.recoveryPoint = Math.min(this.recoveryPoint, this.log.recoveryPoint)) },
+      },
+    )
+    this.log = this.fixture.log
+  }
 
   take(step: Step): void {
     const { model, log } = this
@@ -220,8 +259,46 @@ class Run {
         model.highWatermark = model.end
         this.producer = { id: this.producer.id + 1, sequence: 0, sent: [] }
         break
+      case 'transact':
+        this.transact(step.id, step.end)
+        break
+      case 'checkpoint':
+        log.checkpoint()
+        this.fixture.env.settle()
+        if (this.durable) expect(log.recoveryPoint).toBe(log.logEndOffset)
+        this.recoveryPoint = log.recoveryPoint
+        break
       case 'reopen':
-        this.reopen()
+      case 'crash':
+        this.reopen(step.do)
+    }
+  }
+
+  /** Writes data of a transaction, and ends it or not. */
+  transact(id: number, end: 'open' | 'COMMIT' | 'ABORT'): void {
+    const { log, model } = this
+    const sequence =
+      (log
+        .producers()
+        .find(({ producerId }) => producerId === id)
+        ?.batches.at(-1)?.lastSequence ?? -1) + 1
+    const batches = [
+      batchOf([{ timestamp: NOW }], {
+        producerId: id,
+        producerEpoch: 0,
+        baseSequence: sequence,
+        isTransactional: true,
+      }),
+    ]
+    if (end !== 'open') {
+      batches.push(
+        buildEndTransactionMarker({ type: end, coordinatorEpoch: 0, producerId: id, producerEpoch: 0, timestamp: NOW }),
+      )
+    }
+    for (const [index, batch] of batches.entries()) {
+      const origin = index === 0 ? 'client' : 'coordinator'
+      log.appendAsLeader(batch, { leaderEpoch: this.epoch, now: NOW, origin })
+      model.append(batch.slice(), [NOW], this.epoch)
     }
   }
 
@@ -253,18 +330,21 @@ class Run {
     else expect(errorOf(again)).toBe('OUT_OF_ORDER_SEQUENCE_NUMBER')
   }
 
-  reopen(): void {
+  /** Opens the log again, after it was closed or just left as it was, from the recovery point that was written down. */
+  reopen(how: 'reopen' | 'crash'): void {
     const before = this.log
-    const producers = before.producers().sort((a, b) => a.producerId - b.producerId)
-    before.close()
-    this.log = this.fixture.reopen({ highWatermark: before.highWatermark })
-    this.fixture.env.settle()
-    expect(this.log.producers().sort((a, b) => a.producerId - b.producerId)).toEqual(producers)
-    expect([this.log.segmentCount, this.log.latestEpoch]).toEqual([before.segmentCount, before.latestEpoch])
-    for (let epoch = -1; epoch <= this.epoch + 1; epoch++) {
-      expect(this.log.endOffsetForEpoch(epoch)).toEqual(before.endOffsetForEpoch(epoch))
+    const { env } = this.fixture
+    if (how === 'reopen') {
+      before.close()
+      env.settle()
+      this.recoveryPoint = before.recoveryPoint
+      if (this.durable) expect(before.recoveryPoint).toBe(before.logEndOffset)
     }
-    expect(this.log.maxTimestamp()).toEqual(before.maxTimestamp())
+    const wanted = stateOf(before, this.epoch)
+    if (how === 'crash') before.abandon()
+    const { recoveryPoint } = this
+    this.log = this.fixture.reopen({ highWatermark: before.highWatermark, recoveryPoint })
+    expect(stateOf(this.log, this.epoch)).toEqual(wanted)
   }
 
   check(): void {
@@ -298,16 +378,36 @@ class Run {
   }
 }
 
+/** What a log says that does not depend on whether it was opened again. */
+function stateOf(log: Log, epoch: number) {
+  const epochs = Array.from({ length: epoch + 3 }, (_, index) => log.endOffsetForEpoch(index - 1))
+  return {
+    segments: log.segmentCount,
+    latestEpoch: log.latestEpoch,
+    epochs,
+    producers: log.producers().sort((a, b) => a.producerId - b.producerId),
+    aborted: log.abortedTransactions(),
+    // That a marker is not replicated yet is forgotten with the process, in Kafka too: a snapshot has open transactions only.
+    lastStableOffset: log.highWatermark === log.logEndOffset && log.lastStableOffset,
+    maxTimestamp: log.maxTimestamp(),
+  }
+}
+
 describe('Log, against a model of plain arrays', () => {
-  it('has the same history, whatever comes', () => {
+  it.each([
+    ['memory', false],
+    ['a storage that lasts', true],
+  ])('has the same history in %s, whatever comes', (_, durable) => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), steps => {
-        const run = new Run()
+        const run = new Run(durable)
         for (const each of steps) {
           run.take(each)
           run.check()
         }
-        run.reopen()
+        run.reopen('crash')
+        run.check()
+        run.reopen('reopen')
         run.check()
       }),
       { numRuns: 300 },
@@ -317,7 +417,7 @@ describe('Log, against a model of plain arrays', () => {
   it('drops no whole batch and keeps no torn one, wherever the file breaks off', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 80 }), { minLength: 1, maxLength: 8 }), part, (sizes, part) => {
-        const { log, storage, reopen } = makeLog()
+        const { log, storage, reopen } = makeLog({}, { durable: true })
         for (const size of sizes) {
           log.appendAsLeader(batchOf([{ value: new Uint8Array(size) }]), {
             leaderEpoch: 0,

@@ -114,6 +114,11 @@ export abstract class ReadableLog {
     return this.local.segments.sizeInBytes
   }
 
+  /** Where the first segment begins, which is at or below the log start offset. */
+  get firstSegmentOffset(): number {
+    return this.local.segments.first.baseOffset
+  }
+
   get segmentCount(): number {
     return this.local.segments.count
   }

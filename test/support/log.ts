@@ -1,5 +1,6 @@
 // A log in memory on a clock that stands still, and short ways to make batches for it. For the tests beside the log.
 
+import type { IndexCache } from '../../src/log/index-cache.ts'
 import { Log, type LogConfig, type LogListener, type LogOptions } from '../../src/log/log.ts'
 import { DEFAULT_LOG_CONFIG } from '../../src/log/log-config.ts'
 import { nodeCompression } from '../../src/node/codecs.ts'
@@ -29,6 +30,7 @@ export interface LogFixtureOptions {
   /** True for a storage that outlives the process, as a disk does: then a log has index files and a recovery point. */
   durable?: boolean
   listener?: LogListener
+  indexCache?: IndexCache
 }
 
 export function makeLog(config: Partial<LogConfig> = {}, options: LogFixtureOptions = {}): LogFixture {
@@ -36,11 +38,21 @@ export function makeLog(config: Partial<LogConfig> = {}, options: LogFixtureOpti
   const storage = new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
   if (options.durable) Object.defineProperty(storage, 'isVolatile', { value: false })
   const full = { ...DEFAULT_LOG_CONFIG, ...config }
-  const { listener } = options
+  const { listener, indexCache } = options
   let log: Log | undefined
   const open = (more: Partial<LogOptions> = {}) => {
     const logStartOffset = log?.logStartOffset
-    log = Log.open({ storage, directory: 't-0', config: full, env, platform, listener, logStartOffset, ...more })
+    log = Log.open({
+      storage,
+      directory: 't-0',
+      config: full,
+      env,
+      platform,
+      listener,
+      indexCache,
+      logStartOffset,
+      ...more,
+    })
     return log
   }
   return {

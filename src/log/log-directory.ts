@@ -1,0 +1,292 @@
+/**
+ * The directory in which the logs of one broker lie, and what is kept there of all of them: recovery points, high watermarks, log
+ * start offsets, and whether the broker was stopped cleanly (the part of Kafka's `LogManager` that deals with files). Every file is
+ * Kafka's. Which partitions there are, and who leads them, is the broker's business.
+ */
+
+import type { Storage, StorageFailure } from '../storage/storage.ts'
+import { allOf } from '../storage/syncs.ts'
+import type { Env } from '../util/env.ts'
+import { Later } from '../util/later.ts'
+import type { Timer } from '../util/timer-queue.ts'
+import { utf8Encode } from '../util/utf8.ts'
+import { IndexCache } from './index-cache.ts'
+import { closeAfter } from './later-results.ts'
+import { Log, type LogOptions } from './log.ts'
+import { readTopicId, writeTopicId } from './partition-metadata.ts'
+import { PartitionOffsets } from './partition-offsets.ts'
+
+type Result = StorageFailure | undefined
+
+/** The file that a clean stop leaves. Nothing is concluded from it, since each log's recovery point says more; Kafka looks for it. */
+const CLEAN_SHUTDOWN = '.kafka_cleanshutdown'
+/** The controller's log lies beside the others, and is none of them. */
+const METADATA = '__cluster_metadata-0'
+const DELETE_SUFFIX = '-delete'
+const STRAY_SUFFIX = '-stray'
+const LONGEST_NAME = 255
+/** How many logs are closed at a time. */
+const CLOSED_TOGETHER = 8
+
+/** How often the checkpoints are written, in milliseconds. */
+export interface CheckpointIntervals {
+  readonly recoveryPointMs: number
+  readonly highWatermarkMs: number
+  readonly logStartOffsetMs: number
+}
+
+export class LogDirectory {
+  readonly #storage: Storage
+  readonly #env: Env
+  readonly #indexCache = new IndexCache()
+  readonly #recoveryPoints: PartitionOffsets
+  readonly #highWatermarks: PartitionOffsets
+  readonly #logStartOffsets: PartitionOffsets
+  readonly #logs = new Map<string, Log>()
+  /** Logs of before an unclean stop that were not opened since: they may be broken at their ends. */
+  readonly #unchecked = new Set<string>()
+  readonly #timers = new Map<string, Timer>()
+  #pass: Later<Result> | undefined
+
+  /** Reads the checkpoints, and takes away the mark of a clean stop: from now on there was none. */
+  constructor(options: { storage: Storage; env: Env }) {
+    const { storage, env } = options
+    this.#storage = storage
+    this.#env = env
+    this.#recoveryPoints = new PartitionOffsets(storage, 'recovery-point-offset-checkpoint', env)
+    this.#highWatermarks = new PartitionOffsets(storage, 'replication-offset-checkpoint', env)
+    this.#logStartOffsets = new PartitionOffsets(storage, 'log-start-offset-checkpoint', env)
+    const names = storage.list('')
+    for (const name of names) if (name.endsWith(DELETE_SUFFIX)) this.#remove(name)
+    if (names.includes(CLEAN_SHUTDOWN)) {
+      storage.remove(CLEAN_SHUTDOWN)
+      storage.syncDirectory('')
+    } else if (!storage.isVolatile) {
+      for (const name of names) if (/-\d+$/.test(name) && name !== METADATA) this.#unchecked.add(name)
+    }
+  }
+
+  /** Logs that a crash may have left broken, and that were not opened since. */
+  get unchecked(): ReadonlySet<string> {
+    return this.#unchecked
+  }
+
+  /** Whether there are files of a log, opened or not. */
+  has(topicPartition: string): boolean {
+    return this.#logs.has(topicPartition) || this.#storage.exists(topicPartition)
+  }
+
+  /**
+   * Opens the log of a partition, or begins one. A directory of another topic that had the same name is moved out of the way.
+   *
+   * @param topicId whose log it is; left out for a log of no topic
+   * @throws {StorageError} when its files cannot be read
+   */
+  open(
+    topicPartition: string,
+    topicId: string | undefined,
+    options: Omit<LogOptions, 'storage' | 'directory' | 'env' | 'indexCache'>,
+  ): Log {
+    if (topicId !== undefined && !this.#storage.isVolatile) this.#claim(topicPartition, topicId)
+    const log = Log.open({
+      recoveryPoint: this.#recoveryPoints.get(topicPartition),
+      highWatermark: this.#highWatermarks.get(topicPartition),
+      logStartOffset: this.#logStartOffsets.get(topicPartition),
+      ...options,
+      storage: this.#storage,
+      directory: topicPartition,
+      env: this.#env,
+      indexCache: this.#indexCache,
+      listener: {
+        ...options.listener,
+        truncated: () => this.#writeRecoveryPoints(),
+        logStartMoved: () => this.#writeLogStartOffsets(),
+      },
+    })
+    this.#logs.set(topicPartition, log)
+    this.#unchecked.delete(topicPartition)
+    return log
+  }
+
+  #claim(topicPartition: string, topicId: string): void {
+    if (this.#storage.exists(topicPartition)) {
+      const found = readTopicId(this.#storage, topicPartition)
+      if (found === topicId) return
+      if (found !== undefined) this.#setAside(topicPartition, found)
+    }
+    writeTopicId(this.#storage, topicPartition, topicId).whenSettled(failure => {
+      if (failure) this.#warn('cannot write whose log a directory has', topicPartition, failure)
+    })
+  }
+
+  /** Moves the log of a topic that is not known out of the way, as Kafka does: it may be of use to somebody. */
+  #setAside(topicPartition: string, topicId: string): void {
+    const to = this.#nameFor(topicPartition, STRAY_SUFFIX)
+    this.#env.log('warn', 'a log of a topic that does not exist any more is set aside', {
+      path: topicPartition,
+      topicId,
+      to,
+    })
+    this.#storage.rename(topicPartition, to)
+    this.#storage.syncDirectory('')
+    this.#forget(topicPartition)
+  }
+
+  /**
+   * Deletes a log with its directory, which is renamed first so that the name is free at once and a crash is made up for by the
+   * next start.
+   */
+  delete(topicPartition: string, topicId: string): void {
+    const log = this.#logs.get(topicPartition)
+    this.#forget(topicPartition)
+    if (!this.#storage.exists(topicPartition)) return
+    // The topic that is there now may be another one of the same name.
+    const found = log === undefined ? readTopicId(this.#storage, topicPartition) : topicId
+    if (found !== undefined && found !== topicId) return
+    log?.abandon()
+    const gone = this.#nameFor(topicPartition, DELETE_SUFFIX)
+    this.#storage.rename(topicPartition, gone)
+    this.#storage.syncDirectory('').whenSettled(() => this.#remove(gone))
+  }
+
+  #forget(topicPartition: string): void {
+    this.#logs.delete(topicPartition)
+    this.#unchecked.delete(topicPartition)
+    this.#writeRecoveryPoints()
+    this.#writeLogStartOffsets()
+  }
+
+  #remove(name: string): void {
+    this.#storage.remove(name).whenSettled(failure => {
+      if (failure) this.#warn('cannot remove a deleted log', name, failure)
+    })
+  }
+
+  /** `topic-partition.<32 digits>-suffix`; a long topic is cut, since names of files have a limit. */
+  #nameFor(topicPartition: string, suffix: string): string {
+    let unique = ''
+    while (unique.length < 32) unique += Math.floor(this.#env.random() * 16).toString(16)
+    const dash = topicPartition.lastIndexOf('-')
+    const end = `${topicPartition.slice(dash)}.${unique}${suffix}`
+    return topicPartition.slice(0, Math.min(dash, LONGEST_NAME - end.length)) + end
+  }
+
+  /** Begins to write the checkpoints from time to time. */
+  start(intervals: CheckpointIntervals): void {
+    if (this.#storage.isVolatile) return
+    this.#every('recovery points', intervals.recoveryPointMs, () => this.checkpoint())
+    this.#every('high watermarks', intervals.highWatermarkMs, () => this.#writeHighWatermarks())
+    this.#every('log start offsets', intervals.logStartOffsetMs, () => this.#writeLogStartOffsets())
+  }
+
+  #every(name: string, intervalMs: number, run: () => void): void {
+    const again = () => {
+      run()
+      this.#timers.set(name, this.#env.timer(Math.max(1, intervalMs), again))
+    }
+    this.#timers.set(name, this.#env.timer(Math.max(1, intervalMs), again))
+  }
+
+  /** Brings the logs to the disk one after the other, and writes down their recovery points. Settles once that is done. */
+  checkpoint(): Later<Result> {
+    if (this.#pass !== undefined) return this.#pass
+    const pass = new Later<Result>(this.#env.turns)
+    this.#pass = pass
+    const logs = [...this.#logs.values()].filter(log => log.recoveryPoint < log.logEndOffset && !log.failure)
+    const next = () => {
+      const log = logs.shift()
+      if (log !== undefined) return log.checkpoint().whenSettled(next)
+      this.#pass = undefined
+      this.#writeRecoveryPoints().whenSettled(failure => pass.settle(failure))
+    }
+    next()
+    return pass
+  }
+
+  /** Settles once the log start offsets, as they are now, are written down. */
+  logStartOffsetsWritten(): Later<Result> {
+    return this.#logStartOffsets.settled()
+  }
+
+  #writeRecoveryPoints(): Later<Result> {
+    if (this.#storage.isVolatile) return Later.of<Result>(this.#env.turns, undefined)
+    return this.#recoveryPoints.write(() => this.#merged(this.#recoveryPoints, log => log.recoveryPoint))
+  }
+
+  #writeHighWatermarks(): Later<Result> {
+    return this.#highWatermarks.write(() => this.#merged(this.#highWatermarks, log => log.highWatermark))
+  }
+
+  #writeLogStartOffsets(): Later<Result> {
+    // Where a segment begins, its name says it.
+    const write = (log: Log) => (log.logStartOffset > log.firstSegmentOffset ? log.logStartOffset : undefined)
+    return this.#logStartOffsets.write(() => this.#merged(this.#logStartOffsets, write))
+  }
+
+  /** What logs that are open say, and what is known of those that are not and are still there. */
+  #merged(known: PartitionOffsets, of: (log: Log) => number | undefined): Map<string, number> {
+    const offsets = new Map<string, number>()
+    for (const [topicPartition, offset] of known.all) {
+      if (!this.#logs.has(topicPartition) && this.#storage.exists(topicPartition)) offsets.set(topicPartition, offset)
+    }
+    for (const [topicPartition, log] of this.#logs) {
+      const offset = of(log)
+      if (offset !== undefined) offsets.set(topicPartition, offset)
+    }
+    return offsets
+  }
+
+  /** No checkpoint is written by itself any more. */
+  cancel(): void {
+    for (const timer of this.#timers.values()) timer.cancel()
+    this.#timers.clear()
+  }
+
+  /**
+   * Closes all logs, writes all checkpoints, and says that this was a clean stop, if it was. Settles with the first failure.
+   *
+   * @param brokerEpoch what Kafka notes along with a clean stop
+   */
+  close(brokerEpoch: number): Later<Result> {
+    const { turns } = this.#env
+    this.cancel()
+    if (this.#storage.isVolatile) return this.#closeLogs()
+    return closeAfter(turns, this.#closeLogs(), () => {
+      const writes = [this.#writeRecoveryPoints(), this.#writeHighWatermarks(), this.#writeLogStartOffsets()]
+      const isClean = this.#unchecked.size === 0 && ![...this.#logs.values()].some(log => log.failure)
+      const written = allOf(turns, writes)
+      if (!isClean) return written
+      const content = utf8Encode(JSON.stringify({ version: 0, brokerEpoch }))
+      const result = new Later<Result>(turns)
+      written.whenSettled(failure => {
+        if (failure !== undefined) result.settle(failure)
+        else this.#storage.replace(CLEAN_SHUTDOWN, content).whenSettled(value => result.settle(value))
+      })
+      return result
+    })
+  }
+
+  #closeLogs(): Later<Result> {
+    const result = new Later<Result>(this.#env.turns)
+    const waiting = [...this.#logs.values()]
+    let failure: Result
+    let left = waiting.length
+    if (left === 0) result.settle(undefined)
+    const next = () => {
+      waiting
+        .shift()
+        ?.close()
+        .whenSettled(closeFailure => {
+          failure ??= closeFailure
+          if (--left === 0) result.settle(failure)
+          else next()
+        })
+    }
+    for (let count = 0; count < CLOSED_TOGETHER; count++) next()
+    return result
+  }
+
+  #warn(message: string, path: string, failure: StorageFailure): void {
+    this.#env.log('warn', message, { path, error: failure.message })
+  }
+}

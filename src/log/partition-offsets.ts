@@ -1,0 +1,62 @@
+/** One offset for each of many partitions in a file: the checkpoints in the root of a data directory (Kafka's `OffsetCheckpointFile`). */
+
+import type { Storage, StorageFailure } from '../storage/storage.ts'
+import type { Env } from '../util/env.ts'
+import { Later } from '../util/later.ts'
+import { CheckpointFile } from './checkpoint-file.ts'
+
+export class PartitionOffsets {
+  readonly #file: CheckpointFile
+  readonly #env: Env
+  /** What was read or written last, by `topic-partition`. */
+  #offsets: ReadonlyMap<string, number>
+
+  constructor(storage: Storage, name: string, env: Env) {
+    this.#env = env
+    this.#file = new CheckpointFile(storage, name, env)
+    this.#offsets = this.#read()
+  }
+
+  #read(): Map<string, number> {
+    const offsets = new Map<string, number>()
+    for (const [topic, partition, offset, ...rest] of this.#file.read()) {
+      if (rest.length > 0 || !/^\d+$/.test(partition ?? '') || !/^\d+$/.test(offset ?? '')) {
+        this.#file.broken()
+        return new Map()
+      }
+      offsets.set(`${topic}-${partition}`, Number(offset))
+    }
+    return offsets
+  }
+
+  get(topicPartition: string): number | undefined {
+    return this.#offsets.get(topicPartition)
+  }
+
+  get all(): ReadonlyMap<string, number> {
+    return this.#offsets
+  }
+
+  /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
+  write(offsets: () => ReadonlyMap<string, number>): Later<StorageFailure | undefined> {
+    if (isSame(this.#offsets, offsets())) return this.#file.settled()
+    return this.#file.write(() => {
+      this.#offsets = offsets()
+      return [...this.#offsets].map(([topicPartition, offset]) => {
+        const dash = topicPartition.lastIndexOf('-')
+        return `${topicPartition.slice(0, dash)} ${topicPartition.slice(dash + 1)} ${offset}`
+      })
+    })
+  }
+
+  /** Settles once what was written last would survive a power cut. */
+  settled(): Later<StorageFailure | undefined> {
+    return this.#file.settled() ?? Later.of<StorageFailure | undefined>(this.#env.turns, undefined)
+  }
+}
+
+function isSame(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  if (one.size !== other.size) return false
+  for (const [key, value] of one) if (other.get(key) !== value) return false
+  return true
+}
