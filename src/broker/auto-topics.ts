@@ -1,5 +1,5 @@
 import type { Broker } from './broker.ts'
-import { forward } from './forward.ts'
+import { ask } from './forward.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 
 /**
@@ -19,9 +19,9 @@ export class AutoTopics {
     if (this.#underWay.has(name)) return
     this.#underWay.add(name)
     const request = { topics: [this.#definition(name)], timeoutMs: 30_000, validateOnly: false }
-    forward('createTopics', request, { broker: this.#broker, apiVersion: 7 }).whenSettled(response => {
+    ask('createTopics', request, { broker: this.#broker, apiVersion: 7 }).whenSettled(response => {
       this.#underWay.delete(name)
-      const result = response.topics?.[0]
+      const result = response?.topics?.[0]
       if (result?.errorMessage) this.#broker.env.log('warn', `cannot create topic ${name}: ${result.errorMessage}`)
     })
   }

@@ -19,9 +19,11 @@ import { Faults, type Interceptor } from './faults/faults.ts'
 import { FetchSessions } from './fetch-sessions.ts'
 import type { Handler } from './handler.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
+import { BrokerLifecycle } from './lifecycle.ts'
 import type { Limits } from './limits.ts'
-import type { Link, MetadataListener, MetadataUpdate } from './link.ts'
+import type { Link, LinkedBroker, MetadataUpdate, PeerMessageKind, PeerMessages, PreviousBrokerEpoch } from './link.ts'
 import { MemberConnections } from './member-connections.ts'
+import { MetadataChanges } from './metadata/changes.ts'
 import { MetadataImage, RESOURCE_TYPE } from './metadata/image.ts'
 import type { AppliedRecord } from './metadata/records.ts'
 import type { Partition } from './partition.ts'
@@ -29,6 +31,9 @@ import { ProducerIds } from './producer-ids.ts'
 import { Purgatory } from './purgatory.ts'
 import { ClientQuotas } from './quotas/client-quotas.ts'
 import { Replicas } from './replicas.ts'
+import { Fetchers } from './replication/fetchers.ts'
+import { IsrChanges } from './replication/isr-changes.ts'
+import { ReplicaFetchServer } from './replication/serve-fetch.ts'
 import { RequestLog } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
 import { TelemetryClients } from './telemetry-clients.ts'
@@ -50,6 +55,8 @@ export interface BrokerOptions {
   readonly link: Link
   /** See `LogOptions.forgetProducers`. */
   readonly forgetProducers?: boolean
+  /** See `BrokerRegistration.previousBrokerEpoch`. */
+  readonly previousBrokerEpoch?: PreviousBrokerEpoch
   /** Takes members out of their groups when their connections end. */
   readonly evictDisconnected?: boolean
   /** Keeps what requests and answers say in the request log. */
@@ -59,7 +66,7 @@ export interface BrokerOptions {
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
-export class Broker implements MetadataListener {
+export class Broker implements LinkedBroker {
   readonly id: number
   readonly clusterId: string
   readonly emulates: EmulatedRelease | undefined
@@ -72,6 +79,9 @@ export class Broker implements MetadataListener {
   readonly clientQuotas = new ClientQuotas(this.image.quotas)
   readonly purgatory: Purgatory
   readonly replicas: Replicas
+  readonly fetchers: Fetchers
+  readonly replicaFetches: ReplicaFetchServer
+  readonly lifecycle: BrokerLifecycle
   readonly groups: GroupCoordinator
   readonly fetchSessions: FetchSessions
   readonly producerIds: ProducerIds
@@ -92,9 +102,12 @@ export class Broker implements MetadataListener {
   readonly #onFatal: BrokerOptions['onFatal']
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
-  #brokerEpoch = -1
+  readonly #isrChanges: IsrChanges
+  /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
+  readonly #coordinatedEpochs = new Map<number, number>()
   #metadataOffset = 0
   #retentionTimer: Timer | undefined
+  #isrTimer: Timer | undefined
   #stopped = false
 
   constructor(options: BrokerOptions) {
@@ -122,7 +135,20 @@ export class Broker implements MetadataListener {
       config,
       purgatory: this.purgatory,
       forgetProducers: options.forgetProducers,
+      askForIsr: partition => this.#isrChanges.ask(partition),
     })
+    this.lifecycle = new BrokerLifecycle({
+      brokerId: this.id,
+      env,
+      config,
+      link: this.link,
+      metadataOffset: () => this.#metadataOffset,
+      previousBrokerEpoch: options.previousBrokerEpoch ?? -1,
+    })
+    const replication = { brokerId: this.id, brokerEpoch: () => this.brokerEpoch, env, config, link: this.link }
+    this.#isrChanges = new IsrChanges(replication)
+    this.fetchers = new Fetchers(replication)
+    this.replicaFetches = new ReplicaFetchServer({ env, replicas: this.replicas, purgatory: this.purgatory })
     this.groups = new GroupCoordinator({
       env,
       config: () => groupConfigOf(config),
@@ -131,24 +157,24 @@ export class Broker implements MetadataListener {
     })
     this.fetchSessions = new FetchSessions(env, () => config.number('max.incremental.fetch.session.cache.slots'))
     this.producerIds = new ProducerIds(env, () =>
-      this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.#brokerEpoch }),
+      this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.brokerEpoch }),
     )
     this.autoTopics = new AutoTopics(this)
     this.faults = new Faults(this, options.evictDisconnected ? new MemberConnections(this) : undefined)
     this.interceptor = this.faults.isNeeded ? this.faults : undefined
     this.requestLog = new RequestLog(options.limits.requestLogSize, options.keepsFields)
     this.#scheduleRetention()
+    if (this.link.mayFail) this.#scheduleIsrShrinking()
   }
 
-  /** Tells the controller where this broker listens; settles when the cluster knows it. */
+  /** Tells the controller where this broker listens; settles when the cluster has let it in. */
   register(host: string, port: number): Later<void> {
-    const rack = this.config.text('broker.rack') ?? null
-    const registered = new Later<void>(this.env.turns)
-    this.link.send('registerBroker', { brokerId: this.id, host, port, rack }).whenSettled(({ brokerEpoch }) => {
-      this.#brokerEpoch = brokerEpoch
-      registered.settle()
-    })
-    return registered
+    return this.lifecycle.start(host, port)
+  }
+
+  /** The epoch of its registration, −1 before there is one. */
+  get brokerEpoch(): number {
+    return this.lifecycle.brokerEpoch
   }
 
   /** The largest request, `socket.request.max.bytes`. */
@@ -195,36 +221,61 @@ export class Broker implements MetadataListener {
   }
 
   /** The controller says what was committed: the only way in which this broker learns of the cluster. */
-  metadata(update: MetadataUpdate): void {
-    if (this.#stopped) return
-    for (const record of update.records) this.#apply(record)
-    this.#metadataOffset = update.endOffset
+  metadata(update: MetadataUpdate): number {
+    if (this.#stopped || update.startOffset > this.#metadataOffset) return this.#metadataOffset
+    const changes = new MetadataChanges(this.image)
+    // Counted from the end, as a snapshot has fewer records than there were.
+    const news = Math.max(0, update.endOffset - this.#metadataOffset)
+    const known = Math.max(0, update.records.length - news)
+    for (const record of update.records.slice(known)) changes.apply(record)
+    this.#metadataOffset = Math.max(this.#metadataOffset, update.endOffset)
+    this.#follow(changes)
+    return this.#metadataOffset
   }
 
-  #apply(record: AppliedRecord): void {
-    const removed = record.type === 'removeTopic' ? this.image.topicsById.get(record.topicId) : undefined
-    this.image.apply(record)
-    if (record.type === 'partition') {
-      const topic = this.image.topicsById.get(record.topicId)
-      const partition = topic && this.replicas.update(topic, record)
-      if (partition !== undefined) this.#elect(partition)
-    } else if (record.type === 'config') {
-      this.#reconfigure(record)
-    } else if (removed !== undefined) {
+  /** Acts on what changed, as it is now: what happened in between, while this broker was away, is past. */
+  #follow(changes: MetadataChanges): void {
+    for (const removed of changes.removedTopics) {
       // Groups go with the topic that keeps them; whoever waits for one is told before its log is gone.
-      if (removed.name === CONSUMER_OFFSETS)
-        for (const { partitionId } of removed.partitions) this.groups.resigned(partitionId)
+      if (removed.name === CONSUMER_OFFSETS) for (const { partitionId } of removed.partitions) this.#resign(partitionId)
+      for (const { partitionId } of removed.partitions) this.fetchers.remove(`${removed.topicId}-${partitionId}`)
       this.replicas.remove(removed.topicId)
       this.counters.forget(removed.name)
       this.groups.topicsDeleted([{ name: removed.name, topicId: removed.topicId }])
+    }
+    for (const config of changes.configs) this.#reconfigure(config)
+    for (const { topic, image } of changes.partitions()) {
+      const partition = this.replicas.update(topic, image)
+      if (partition === undefined) continue
+      this.fetchers.update(partition)
+      this.#elect(partition)
     }
   }
 
   /** Coordinators live where their partition is led. */
   #elect(partition: Partition): void {
     if (partition.topic !== CONSUMER_OFFSETS) return
-    if (partition.isLeader) this.groups.elected(partition.index, coordinatorLog(partition, this.platform))
-    else this.groups.resigned(partition.index)
+    const { index, leaderEpoch } = partition
+    if (partition.gone || !partition.isLeader) return this.#resign(index)
+    if (this.#coordinatedEpochs.get(index) === leaderEpoch) return
+    this.#coordinatedEpochs.set(index, leaderEpoch)
+    this.groups.elected(index, coordinatorLog(partition, this.platform))
+  }
+
+  #resign(index: number): void {
+    this.#coordinatedEpochs.delete(index)
+    this.groups.resigned(index)
+  }
+
+  /** Another broker has a message. */
+  receive<Kind extends PeerMessageKind>(
+    kind: Kind,
+    request: PeerMessages[Kind]['request'],
+  ): Later<PeerMessages[Kind]['reply']> {
+    const answers: { [Each in PeerMessageKind]: (request: PeerMessages[Each]['request']) => unknown } = {
+      fetch: fetch => this.replicaFetches.fetch(fetch),
+    }
+    return answers[kind](request) as Later<PeerMessages[Kind]['reply']>
   }
 
   #reconfigure({ resourceType, resourceName, name, value }: AppliedRecord & { type: 'config' }): void {
@@ -264,15 +315,38 @@ export class Broker implements MetadataListener {
     })
   }
 
+  /** Twice in the time that a follower may lag, as Kafka does. */
+  #scheduleIsrShrinking(): void {
+    this.#isrTimer = this.env.timer(this.config.number('replica.lag.time.max.ms') / 2, () => {
+      this.replicas.shrinkIsrs()
+      this.#scheduleIsrShrinking()
+    })
+  }
+
   /** Ends every connection at once; what waits on one is not answered. */
   dropConnections(): void {
     for (const connection of [...this.#connections]) connection.close()
+  }
+
+  /** Ends at once, as a process that is killed: nothing is answered, nothing is written. */
+  kill(): void {
+    this.#stopped = true
+    this.#retentionTimer?.cancel()
+    this.#isrTimer?.cancel()
+    this.lifecycle.stop()
+    this.fetchers.stop()
+    this.#isrChanges.stop()
+    this.dropConnections()
   }
 
   /** Ends: waiting requests are answered, then every connection is closed. Settles when nothing is left. */
   shutdown(): Later<void> {
     const later = new Later<void>(this.env.turns)
     this.#retentionTimer?.cancel()
+    this.#isrTimer?.cancel()
+    this.lifecycle.stop()
+    this.fetchers.stop()
+    this.#isrChanges.stop()
     this.faults.endAll()
     this.groups.shutdown()
     this.purgatory.expireAll()

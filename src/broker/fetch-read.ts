@@ -134,7 +134,7 @@ function readPartition(
     logStartOffset: log.logStartOffset,
     abortedTransactions: readCommitted ? [] : null,
   }
-  const divergingEpoch = divergence(partition, target)
+  const divergingEpoch = partition.divergence(target.lastFetchedEpoch, target.fetchOffset)
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
     data.abortedTransactions = null
@@ -149,15 +149,6 @@ function readPartition(
   const bytes = read.sizeInBytes
   const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
   return { target, topic, data, bytes, counted, partition }
-}
-
-/** Where the log of the client and ours part, when it says in which epoch it fetched last (KIP-595). */
-function divergence(partition: Partition, target: FetchTarget): { epoch: number; endOffset: number } | undefined {
-  if (target.lastFetchedEpoch < 0) return undefined
-  const { leaderEpoch, endOffset } = partition.log.endOffsetForEpoch(target.lastFetchedEpoch)
-  if (leaderEpoch < 0 || endOffset < 0) throw new KafkaError('OFFSET_OUT_OF_RANGE')
-  if (leaderEpoch >= target.lastFetchedEpoch && endOffset >= target.fetchOffset) return undefined
-  return { epoch: leaderEpoch, endOffset }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { createTopics } from '../protocol/apis/create-topics.ts'
 import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
 import type { electLeaders } from '../protocol/apis/elect-leaders.ts'
 import type { incrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import type { unregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import type { updateFeatures } from '../protocol/apis/update-features.ts'
 import type { Api, Decoded, Encodable, Fields, Struct } from '../protocol/dsl.ts'
 import type { ErrorName } from '../protocol/errors.ts'
@@ -19,8 +20,22 @@ import type { AppliedRecord } from './metadata/records.ts'
  */
 export interface ControllerMessages {
   registerBroker: {
-    request: { brokerId: number; host: string; port: number; rack: string | null }
-    reply: { brokerEpoch: number }
+    request: BrokerRegistration
+    reply: { error: ErrorName; brokerEpoch: number }
+  }
+  brokerHeartbeat: {
+    request: {
+      brokerId: number
+      brokerEpoch: number
+      /** The offset behind the last metadata record that reached the broker. */
+      metadataOffset: number
+      wantShutDown: boolean
+    }
+    reply: { error: ErrorName; isFenced: boolean; shouldShutDown: boolean }
+  }
+  alterPartition: {
+    request: { brokerId: number; brokerEpoch: number; partitions: readonly IsrProposal[] }
+    reply: { error: ErrorName; partitions: readonly IsrAnswer[] }
   }
   createTopics: Forwarded<typeof createTopics>
   deleteTopics: Forwarded<typeof deleteTopics>
@@ -32,16 +47,58 @@ export interface ControllerMessages {
   alterPartitionReassignments: Forwarded<typeof alterPartitionReassignments>
   electLeaders: Forwarded<typeof electLeaders>
   updateFeatures: Forwarded<typeof updateFeatures>
+  unregisterBroker: Forwarded<typeof unregisterBroker>
   allocateProducerIds: {
     request: { brokerId: number; brokerEpoch: number }
     reply: { error: ErrorName; start: number; length: number }
   }
+  /** Of no broker: the controller's own clock says that nothing was heard of a broker for too long. */
+  fenceBroker: { request: { brokerId: number }; reply: Record<never, never> }
+  /** The controller's own upkeep: leaders back to the first replicas, and unclean elections where they are allowed. */
+  tidy: { request: { balance: boolean }; reply: Record<never, never> }
   /** Of no client: what tests and a replaced cluster ask for. */
   raiseLeaderEpochs: {
     /** A topic, or null for all; a partition of it, or −1 for all; the least epoch that they get. */
     request: { topic: string | null; partition: number; atLeast: number }
     reply: Record<never, never>
   }
+}
+
+/** A broker that comes up says who it is. */
+export interface BrokerRegistration {
+  readonly brokerId: number
+  readonly host: string
+  readonly port: number
+  readonly rack: string | null
+  /** The same for as long as the process lives. */
+  readonly incarnationId: string
+  /**
+   * The epoch under which its logs were closed in good order, or −1: then what it had not flushed may be gone. `same` says that they
+   * are whole, whatever the epoch.
+   */
+  readonly previousBrokerEpoch: PreviousBrokerEpoch
+  /** False where no message can be lost, so that silence means nothing: a cluster of one. */
+  readonly sendsHeartbeats: boolean
+}
+
+export type PreviousBrokerEpoch = number | 'same'
+
+/** The in-sync replicas that a leader asks for (AlterPartition, KIP-497). */
+export interface IsrProposal {
+  readonly topicId: string
+  readonly partitionId: number
+  readonly leaderEpoch: number
+  readonly partitionEpoch: number
+  /** With the epoch under which each last fetched, so that none comes back in that was restarted meanwhile (KIP-903). */
+  readonly isr: readonly { readonly brokerId: number; readonly brokerEpoch: number }[]
+  readonly leaderRecoveryState: number
+}
+
+/** What became of one proposal; how the partition is now, where it is known. */
+export interface IsrAnswer {
+  readonly topicId: string
+  readonly partitionId: number
+  readonly error: ErrorName
 }
 
 /** A request of a client, passed on as it was decoded. */
@@ -55,21 +112,89 @@ type Forwarded<A> =
 
 export type ControllerMessageKind = keyof ControllerMessages
 
-/** The broker's end of the link to the controller. */
+/** What brokers say to each other. */
+export interface PeerMessages {
+  /** A follower fetches from a leader: the answer waits until there is something (Fetch with a replica id). */
+  fetch: { request: ReplicaFetchRequest; reply: ReplicaFetchReply }
+}
+
+export interface ReplicaFetchRequest {
+  readonly replicaId: number
+  readonly brokerEpoch: number
+  readonly maxWaitMs: number
+  readonly minBytes: number
+  readonly maxBytes: number
+  readonly partitions: readonly ReplicaFetchTarget[]
+}
+
+export interface ReplicaFetchTarget {
+  readonly topicId: string
+  readonly partitionId: number
+  /** The leader epoch that the follower believes in. */
+  readonly currentLeaderEpoch: number
+  readonly fetchOffset: number
+  /** The epoch of the last record that the follower has, or −1. */
+  readonly lastFetchedEpoch: number
+  /** Where the follower's log starts. */
+  readonly logStartOffset: number
+  readonly maxBytes: number
+}
+
+export interface ReplicaFetchReply {
+  readonly partitions: readonly ReplicaFetchData[]
+}
+
+export interface ReplicaFetchData {
+  readonly topicId: string
+  readonly partitionId: number
+  readonly error: ErrorName
+  readonly highWatermark: number
+  readonly logStartOffset: number
+  readonly logEndOffset: number
+  /** Where the follower's log left the leader's: it has to be cut (KIP-595). */
+  readonly divergingEpoch?: { readonly epoch: number; readonly endOffset: number }
+  /** Whole batches, as views that stay valid. */
+  readonly records: readonly Uint8Array[]
+}
+
+export type PeerMessageKind = keyof PeerMessages
+
+/** A broker's end of its links. What settles with undefined was not answered: whether it was received is not known. */
 export interface Link {
+  /** To the controller. */
   send<Kind extends ControllerMessageKind>(
     kind: Kind,
     request: ControllerMessages[Kind]['request'],
-  ): Later<ControllerMessages[Kind]['reply']>
+    timeoutMs?: number,
+  ): Later<ControllerMessages[Kind]['reply'] | undefined>
+  /** To another broker. */
+  sendToPeer<Kind extends PeerMessageKind>(
+    brokerId: number,
+    kind: Kind,
+    request: PeerMessages[Kind]['request'],
+    timeoutMs: number,
+  ): Later<PeerMessages[Kind]['reply'] | undefined>
+  /** False where no message can be lost: a cluster of one. */
+  readonly mayFail: boolean
 }
 
-/** The controller's end: records that were committed, in order, each exactly once per registration. */
-export interface MetadataListener {
-  metadata(update: MetadataUpdate): void
+/** A broker as those who send it messages see it. */
+export interface LinkedBroker {
+  /**
+   * Records that were committed, in order. What it knows already is passed over, so each counts once; behind a gap
+   * nothing is taken. Returns the offset behind the last record that it knows.
+   */
+  metadata(update: MetadataUpdate): number
+  /** Another broker has a message. */
+  receive<Kind extends PeerMessageKind>(
+    kind: Kind,
+    request: PeerMessages[Kind]['request'],
+  ): Later<PeerMessages[Kind]['reply']>
 }
 
 export interface MetadataUpdate {
-  /** The offset behind the last record. */
+  /** The offset of the first record, and the one behind the last. */
+  readonly startOffset: number
   readonly endOffset: number
   readonly records: readonly AppliedRecord[]
 }

@@ -1,9 +1,13 @@
+import { truncationOffset } from '../core/replication.ts'
 import type { AppendResult, Log } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
-import { KafkaError } from '../protocol/errors.ts'
+import { type ErrorName, KafkaError } from '../protocol/errors.ts'
 import { assert } from '../util/assert.ts'
+import { concat } from '../util/byte-writer.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
+import type { IsrProposal, ReplicaFetchData, ReplicaFetchTarget } from './link.ts'
 import type { PartitionImage } from './metadata/image.ts'
+import { type IsEligible, Leadership, type LeaderView } from './replication/leadership.ts'
 
 /** What a client says that does not know the leader epoch. */
 export const NO_LEADER_EPOCH = -1
@@ -12,52 +16,59 @@ export const NO_LEADER_EPOCH = -1
  * One partition as one of its brokers has it: whether it leads, how far its followers are, and where the high watermark
  * therefore stands (`kafka.cluster.Partition`). The bytes are the log's. It acts on what the broker was told.
  */
+export interface PartitionOptions {
+  readonly topic: string
+  readonly topicId: string
+  readonly image: PartitionImage
+  readonly brokerId: number
+  readonly openLog: () => Log
+  readonly config: () => TopicConfig
+  /** Called when there may be more to read, or the high watermark moved, or the partition went. */
+  readonly changed: () => void
+  readonly now: () => number
+  /** `replica.lag.time.max.ms`. */
+  readonly lagTimeMaxMs: () => number
+  readonly isEligible: IsEligible
+  /** Asks the controller for the in-sync replicas that are proposed. */
+  readonly askForIsr: (partition: Partition) => void
+}
+
 export class Partition {
   readonly topic: string
   readonly topicId: string
   readonly index: number
   /** Under which requests wait for this partition. */
   readonly key: string
+  readonly #options: PartitionOptions
   readonly #brokerId: number
-  readonly #openLog: () => Log
   readonly #changed: () => void
-  readonly #config: () => TopicConfig
   #log: Log | undefined
   #image: PartitionImage
-  #gone = false
+  /** What is known of the followers while this broker leads. */
+  #leadership: Leadership | undefined
+  #goneBecause: ErrorName | undefined
   /** `min.insync.replicas`, read once until it changes. */
   #minInsyncReplicas: number | undefined
   readonly #watermarkListeners = new Set<(offset: number) => void>()
-  /** How far each follower's log reaches, as its fetches said. */
-  readonly #followers = new Map<number, number>()
 
-  constructor(options: {
-    topic: string
-    topicId: string
-    image: PartitionImage
-    brokerId: number
-    openLog: () => Log
-    config: () => TopicConfig
-    /** Called when there may be more to read, or the high watermark moved, or the partition went. */
-    changed: () => void
-  }) {
+  constructor(options: PartitionOptions) {
     this.topic = options.topic
     this.topicId = options.topicId
     this.index = options.image.partitionId
     this.key = `${options.topicId}-${this.index}`
+    this.#options = options
     this.#brokerId = options.brokerId
-    this.#openLog = options.openLog
-    this.#config = options.config
     this.#changed = options.changed
     this.#image = options.image
+    this.#takeOver(options.image)
   }
 
   /** Opened when first asked for: a topic of a thousand partitions costs nothing until it is used. */
   get log(): Log {
-    assert(!this.#gone, `${this.topic}-${this.index} is gone`)
+    assert(!this.gone, `${this.topic}-${this.index} is gone`)
     if (this.#log === undefined) {
-      this.#log = this.#openLog()
-      if (this.isLeader) this.#log.assignEpochStartOffset(this.#image.leaderEpoch, this.#log.logEndOffset)
+      this.#log = this.#options.openLog()
+      this.#lead()
       this.#advance()
     }
     return this.#log
@@ -67,9 +78,14 @@ export class Partition {
     return this.#image.leader === this.#brokerId
   }
 
-  /** True once its topic was deleted. */
+  /** True once its topic was deleted, or its replica moved away. */
   get gone(): boolean {
-    return this.#gone
+    return this.#goneBecause !== undefined
+  }
+
+  /** What whoever still waits for it is told. */
+  get goneBecause(): ErrorName | undefined {
+    return this.#goneBecause
   }
 
   get image(): PartitionImage {
@@ -86,25 +102,59 @@ export class Partition {
 
   /** The minimum that counts: never more than there are replicas. */
   get minInsyncReplicas(): number {
-    this.#minInsyncReplicas ??= this.#config().number('min.insync.replicas')
+    this.#minInsyncReplicas ??= this.#options.config().number('min.insync.replicas')
     return Math.min(this.#minInsyncReplicas, this.#image.replicas.length)
+  }
+
+  /** In-sync replicas, with those that are being added to them. */
+  get maximalIsr(): readonly number[] {
+    return this.#leadership?.maximalIsr ?? this.#image.isr
+  }
+
+  /** What is known here of the followers, while this broker leads. */
+  get leadership(): Leadership | undefined {
+    return this.#leadership
+  }
+
+  /** True while a new leader does not know yet what its followers have: the high watermark may be higher than it seems. */
+  get highWatermarkLags(): boolean {
+    return this.#leadership !== undefined && this.log.highWatermark < this.#leadership.epochStartOffset
   }
 
   /** Configs of the topic changed. */
   reconfigure(logConfig: LogConfig): void {
     this.#minInsyncReplicas = undefined
     this.#log?.updateConfig(logConfig)
+    if (this.#log !== undefined) this.#advance()
   }
 
   /** Takes over what the controller decided. */
   update(image: PartitionImage): void {
-    const newEpoch = image.leaderEpoch > this.#image.leaderEpoch
-    this.#image = image
-    if (this.#log !== undefined && newEpoch && this.isLeader) {
-      this.#log.assignEpochStartOffset(image.leaderEpoch, this.#log.logEndOffset)
+    this.#takeOver(image)
+    if (this.#log !== undefined) {
+      this.#lead()
+      this.#advance()
     }
-    if (this.#log !== undefined) this.#advance()
     this.#changed()
+  }
+
+  #takeOver(image: PartitionImage): void {
+    this.#image = image
+    if (!this.isLeader) this.#leadership = undefined
+    else if (this.#leadership?.leaderEpoch === image.leaderEpoch) this.#leadership.update(image)
+    else this.#leadership = new Leadership(this.#brokerId, image, this.#options.now())
+  }
+
+  /** A new leader notes where its epoch begins; a follower whose log has no epochs keeps only what is known to be replicated. */
+  #lead(): void {
+    const log = this.#log as Log
+    if (this.#leadership === undefined) {
+      if (log.latestEpoch < 0 && log.logEndOffset > log.highWatermark) log.truncateTo(log.highWatermark)
+      return
+    }
+    if (log.latestEpoch >= this.leaderEpoch) return
+    this.#leadership.epochStartOffset = log.logEndOffset
+    log.assignEpochStartOffset(this.leaderEpoch, log.logEndOffset)
   }
 
   /** The leader epoch that a client believes in, held against ours; −1 asks for no check. */
@@ -135,15 +185,111 @@ export class Partition {
     return result
   }
 
+  /**
+   * Appends what the leader sent, and takes over its marks.
+   *
+   * @throws KafkaError when the records are not what comes next
+   */
+  appendAsFollower({ records, highWatermark, logStartOffset }: ReplicaFetchData): void {
+    const { log } = this
+    if (records.length > 0) log.appendAsFollower(concat(records), { leaderEpoch: this.leaderEpoch })
+    const moved = log.updateHighWatermark(highWatermark)
+    if (logStartOffset > log.logStartOffset && logStartOffset <= log.highWatermark) {
+      log.deleteRecordsBefore(logStartOffset)
+    }
+    if (moved || records.length > 0) this.#changed()
+  }
+
+  /** Where the log of somebody who has `lastFetchedEpoch` before `fetchOffset` left this one, if it did (KIP-595). */
+  divergence(lastFetchedEpoch: number, fetchOffset: number): { epoch: number; endOffset: number } | undefined {
+    if (lastFetchedEpoch < 0) return undefined
+    const { leaderEpoch, endOffset } = this.log.endOffsetForEpoch(lastFetchedEpoch)
+    if (leaderEpoch < 0 || endOffset < 0) throw new KafkaError('OFFSET_OUT_OF_RANGE')
+    if (leaderEpoch >= lastFetchedEpoch && endOffset >= fetchOffset) return undefined
+    return { epoch: leaderEpoch, endOffset }
+  }
+
+  /** Cuts a follower's log where it left the leader's. False when that changed nothing. */
+  truncateWhereDiverging({ epoch, endOffset }: { epoch: number; endOffset: number }): boolean {
+    const { log } = this
+    const before = { logEndOffset: log.logEndOffset, latestEpoch: log.latestEpoch }
+    const offset = truncationOffset(
+      { leaderEpoch: epoch, endOffset },
+      { logEndOffset: log.logEndOffset, endOffsetForEpoch: own => log.endOffsetForEpoch(own) },
+    )
+    log.truncateTo(offset)
+    this.#changed()
+    return log.logEndOffset !== before.logEndOffset || log.latestEpoch !== before.latestEpoch
+  }
+
+  /** The follower's log ends outside of the leader's: it is cut to its end, or begins anew at its start. */
+  jumpIntoRange(leader: { logStartOffset: number; logEndOffset: number }): void {
+    const { log } = this
+    if (leader.logEndOffset < log.logEndOffset) log.truncateTo(leader.logEndOffset)
+    else if (leader.logStartOffset > log.logEndOffset) log.truncateFullyAndStartAt(leader.logStartOffset)
+    this.#changed()
+  }
+
+  /**
+   * A follower fetches, and so says how far it is: the high watermark may move, and the follower may be in sync now.
+   *
+   * @throws KafkaError when it is none of this partition's followers, as far as is known here
+   */
+  followerFetched(replicaId: number, brokerEpoch: number, { fetchOffset, logStartOffset }: ReplicaFetchTarget): void {
+    const leadership = this.#leadership as Leadership
+    const leader = this.#view()
+    const { logEndOffset: leaderEndOffset, now } = leader
+    if (!leadership.fetched(replicaId, brokerEpoch, { fetchOffset, logStartOffset, leaderEndOffset, now })) {
+      throw new KafkaError('UNKNOWN_LEADER_EPOCH')
+    }
+    this.#propose(leadership.grown(replicaId, leader, this.#options.isEligible))
+    this.#advance()
+  }
+
+  /** In-sync replicas that have not kept up are to leave. */
+  shrinkIsr(): void {
+    if (this.#leadership?.hasFollowers && this.#log !== undefined) this.#propose(this.#leadership.shrunk(this.#view()))
+  }
+
+  #propose(isr: readonly number[] | undefined): void {
+    if (isr === undefined) return
+    this.#leadership?.propose(isr)
+    this.#options.askForIsr(this)
+  }
+
+  /** What the controller is to be asked for, if anything is. */
+  isrProposal(brokerEpoch: number): IsrProposal | undefined {
+    const isr = this.#leadership?.proposed
+    if (isr === undefined || this.gone) return undefined
+    const { leaderEpoch, partitionEpoch } = this.#image
+    return {
+      topicId: this.topicId,
+      partitionId: this.index,
+      leaderEpoch,
+      partitionEpoch,
+      isr: (this.#leadership as Leadership).withEpochs(isr, brokerEpoch),
+      // To ask for followers says that an unclean election is over.
+      leaderRecoveryState: 0,
+    }
+  }
+
+  /** What was asked for of the partition in that epoch was refused, or changes nothing. */
+  withdrawIsr(partitionEpoch: number): void {
+    if (partitionEpoch !== this.#image.partitionEpoch) return
+    this.#leadership?.withdraw()
+    if (this.#log !== undefined) this.#advance()
+  }
+
   /** Calls `listener` when the high watermark moved; the function returned ends that. */
   onHighWatermark(listener: (offset: number) => void): () => void {
     this.#watermarkListeners.add(listener)
     return () => this.#watermarkListeners.delete(listener)
   }
 
-  /** Ends everything: the topic is deleted. */
-  delete(): void {
-    this.#gone = true
+  /** Ends everything: the topic is deleted, or the replica is somewhere else. */
+  delete(because: ErrorName = 'UNKNOWN_TOPIC_OR_PARTITION'): void {
+    this.#goneBecause = because
+    this.#leadership = undefined
     this.#watermarkListeners.clear()
     this.#log?.delete()
     this.#log = undefined
@@ -155,17 +301,22 @@ export class Partition {
     return this.#log
   }
 
+  #view(): LeaderView {
+    const { logEndOffset, highWatermark } = this.#log as Log
+    return { logEndOffset, highWatermark, now: this.#options.now(), lagTimeMaxMs: this.#options.lagTimeMaxMs() }
+  }
+
   /**
    * The high watermark is what every in-sync replica has. It stands still while fewer are in sync than the topic demands,
    * whatever the acks of the producers.
    */
   #advance(): void {
-    if (!this.isLeader || this.#image.isr.length < this.minInsyncReplicas) return
+    const leadership = this.#leadership
+    if (leadership === undefined || this.#image.isr.length < this.minInsyncReplicas) return
     const log = this.#log as Log
-    let offset = log.logEndOffset
-    for (const replica of this.#image.isr) {
-      if (replica !== this.#brokerId) offset = Math.min(offset, this.#followers.get(replica) ?? log.highWatermark)
-    }
+    const offset = leadership.hasFollowers
+      ? leadership.highWatermark(this.#view(), this.#options.isEligible)
+      : log.logEndOffset
     if (!log.updateHighWatermark(offset)) return
     for (const listener of this.#watermarkListeners) listener(offset)
     this.#changed()

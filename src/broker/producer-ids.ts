@@ -8,12 +8,12 @@ import { Later } from '../util/later.ts'
  */
 export class ProducerIds {
   readonly #env: Env
-  readonly #allocate: () => Later<ProducerIdBlock>
+  readonly #allocate: () => Later<ProducerIdBlock | undefined>
   #next = 0
   #end = 0
   #waiting: Later<ProducerIdOrError>[] = []
 
-  constructor(env: Env, allocate: () => Later<ProducerIdBlock>) {
+  constructor(env: Env, allocate: () => Later<ProducerIdBlock | undefined>) {
     this.#env = env
     this.#allocate = allocate
   }
@@ -27,7 +27,8 @@ export class ProducerIds {
   }
 
   #refill(): void {
-    this.#allocate().whenSettled(({ error, start, length }) => {
+    this.#allocate().whenSettled(block => {
+      const { error, start, length } = block ?? NO_BLOCK
       const waiting = this.#waiting
       this.#waiting = []
       if (error === 'NONE') {
@@ -53,5 +54,8 @@ interface ProducerIdBlock {
   readonly start: number
   readonly length: number
 }
+
+/** The controller could not be asked: clients try again. */
+const NO_BLOCK: ProducerIdBlock = { error: 'COORDINATOR_LOAD_IN_PROGRESS', start: -1, length: 0 }
 
 export type ProducerIdOrError = number | ErrorName

@@ -7,7 +7,7 @@ import type { BrokerConfig } from './configs/broker-config.ts'
 import { logConfigOf } from './configs/log-config.ts'
 import { TopicConfig } from './configs/topic-config.ts'
 import { isInternalTopic } from './internal-topics.ts'
-import { type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
+import { isActive, type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
 import { Partition } from './partition.ts'
 import type { Purgatory } from './purgatory.ts'
 
@@ -24,6 +24,7 @@ export class Replicas {
   readonly #config: BrokerConfig
   readonly #purgatory: Purgatory
   readonly #forgetProducers: boolean
+  readonly #askForIsr: (partition: Partition) => void
   readonly #byTopicId = new Map<string, Partition[]>()
 
   constructor(options: {
@@ -35,6 +36,8 @@ export class Replicas {
     config: BrokerConfig
     purgatory: Purgatory
     forgetProducers?: boolean
+    /** See `PartitionOptions.askForIsr`. */
+    askForIsr: (partition: Partition) => void
   }) {
     this.#brokerId = options.brokerId
     this.#env = options.env
@@ -44,6 +47,7 @@ export class Replicas {
     this.#config = options.config
     this.#purgatory = options.purgatory
     this.#forgetProducers = options.forgetProducers ?? false
+    this.#askForIsr = options.askForIsr
   }
 
   /** The partition of a topic by name, or the error that a client gets. */
@@ -75,15 +79,21 @@ export class Replicas {
       for (const partition of partitions) if (partition) yield partition
   }
 
-  /** A partition came into being, or changed. Returns it when it is one of ours. */
+  /** A partition came into being, or changed. Returns it when it is one of ours, or was until now. */
   update(topic: TopicImage, image: PartitionImage): Partition | undefined {
     const partitions = this.#byTopicId.get(topic.topicId) ?? []
     const present = partitions[image.partitionId]
-    if (present !== undefined) {
+    const isOurs = image.replicas.includes(this.#brokerId)
+    if (present !== undefined && isOurs) {
       present.update(image)
       return present
     }
-    if (!image.replicas.includes(this.#brokerId)) return undefined
+    if (present !== undefined) {
+      delete partitions[image.partitionId]
+      present.delete('NOT_LEADER_OR_FOLLOWER')
+      return present
+    }
+    if (!isOurs) return undefined
     const partition = this.#make(topic, image)
     partitions[image.partitionId] = partition
     this.#byTopicId.set(topic.topicId, partitions)
@@ -99,6 +109,13 @@ export class Replicas {
       brokerId: this.#brokerId,
       config: () => this.topicConfig(topic.name),
       changed: () => this.#purgatory.wake(key),
+      now: () => this.#env.now(),
+      lagTimeMaxMs: () => this.#config.number('replica.lag.time.max.ms'),
+      isEligible: (brokerId, brokerEpoch) => {
+        const broker = this.#image.brokers.get(brokerId)
+        return isActive(broker) && (brokerEpoch === -1 || brokerEpoch === broker?.brokerEpoch)
+      },
+      askForIsr: this.#askForIsr,
       openLog: () =>
         Log.open({
           storage: this.#storage,
@@ -143,6 +160,11 @@ export class Replicas {
     const topicId = this.#image.topicsByName.get(topic)?.topicId
     const partitions = topicId === undefined ? undefined : this.#byTopicId.get(topicId)
     return partitions?.filter(partition => partition !== undefined) ?? []
+  }
+
+  /** Followers that have not kept up leave the in-sync replicas. */
+  shrinkIsrs(): void {
+    for (const partition of this.all()) partition.shrinkIsr()
   }
 
   /** Where the logs are kept, and how much room there is. */

@@ -1,27 +1,36 @@
-import { Broker } from '../broker/broker.ts'
+import type { Broker } from '../broker/broker.ts'
 import { brokerConfigDoc } from '../broker/configs/acted-on.ts'
 import { BrokerConfig } from '../broker/configs/broker-config.ts'
 import type { EmulatedRelease } from '../broker/emulate/releases.ts'
-import { forward } from '../broker/forward.ts'
-import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
-import type { ControllerMessageKind, ControllerMessages, Link } from '../broker/link.ts'
+import { ask } from '../broker/forward.ts'
+import type { Limits } from '../broker/limits.ts'
+import type { PreviousBrokerEpoch } from '../broker/link.ts'
+import type { MetadataImage } from '../broker/metadata/image.ts'
+import type { AppliedRecord } from '../broker/metadata/records.ts'
 import { ERROR_CODES, errorName, KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env, LogFields } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { randomUuid } from '../util/uuid.ts'
+import { BrokerNode } from './broker-node.ts'
 import { Controller } from './controller.ts'
 import type { ClusterFloor } from './decision-context.ts'
-import { openMetadataLog } from './metadata-log.ts'
+import { type MetadataLog, openMetadataLog } from './metadata-log.ts'
+import { CONTROLLER, Network } from './network.ts'
 
 /**
- * A cluster: one controller and the brokers it tells what is so. One broker is a cluster of one, by the same code.
+ * A cluster: one controller, the brokers that it tells what is so, and the network between them. One broker is a cluster of one, by the
+ * same code. Brokers can be killed, paused and started again, and links cut, see `nodes` and `network`.
  */
 
 export interface ClusterOptions {
   readonly env: Env
   readonly brokers: readonly BrokerDefinition[]
+  /** Where the controller keeps what it decides; with the first broker by default. */
+  readonly controllerStorage?: Storage
+  /** Whether messages may be lost and brokers fall silent, so that heartbeats mean something; by default with several brokers. */
+  readonly mayFail?: boolean
   /** Broker configs by Kafka's names, for all brokers. */
   readonly configs?: Readonly<Record<string, string>>
   readonly clusterId?: string
@@ -34,16 +43,23 @@ export interface ClusterOptions {
   readonly keepsFields?: boolean
   /** See `BrokerOptions.emulates`. */
   readonly emulates?: EmulatedRelease
+  /** Told of every metadata record as it is decided, with the image that it led to. */
+  readonly onRecord?: (record: AppliedRecord, image: MetadataImage) => void
+  /** Told when what the controller decides cannot be brought to the disk: the cluster cannot go on. */
+  readonly onMetadataFailure?: (failure: StorageFailure) => void
   /** Told of mistakes of ours: see `Broker.fatal`. */
   readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
-interface BrokerDefinition {
+export interface BrokerDefinition {
   readonly id: number
   readonly storage: Storage
   readonly platform: RecordsPlatform
+  readonly rack?: string
   /** See `LogOptions.forgetProducers`. */
   readonly forgetProducers?: boolean
+  /** See `BrokerRegistration.previousBrokerEpoch`; -1 by default. */
+  readonly previousBrokerEpoch?: PreviousBrokerEpoch
 }
 
 /** A topic that is to be there from the start. */
@@ -58,8 +74,11 @@ export interface TopicDeclaration {
 
 export class Cluster {
   readonly clusterId: string
+  readonly network: Network
+  /** What the controller has decided, for whoever closes it. */
+  readonly metadataLog: MetadataLog
   readonly #env: Env
-  readonly #brokers = new Map<number, Broker>()
+  readonly #nodes = new Map<number, BrokerNode>()
   readonly #controller: Controller
 
   constructor(options: ClusterOptions) {
@@ -70,38 +89,41 @@ export class Cluster {
       if (brokerConfigDoc(name) === undefined) env.log('warn', `the config ${name} is kept, and not acted on`)
     }
     const [first] = brokers
-    const log = openMetadataLog({ env, storage: first.storage, platform: first.platform })
-    this.#controller = new Controller({ env, config: new BrokerConfig(configs), log, floor: options.floor })
-    for (const { id, storage, platform, forgetProducers } of brokers) {
-      const broker = new Broker({
-        id,
-        clusterId: this.clusterId,
-        env,
-        storage,
-        platform,
-        config: new BrokerConfig({ ...configs, 'node.id': String(id), 'broker.id': String(id) }),
-        limits: { ...DEFAULT_LIMITS, ...options.limits },
-        link: this.#link(),
-        forgetProducers,
-        keepsFields: options.keepsFields,
-        emulates: options.emulates,
-        evictDisconnected: options.evictDisconnected,
-        onFatal: options.onFatal,
-      })
-      this.#brokers.set(id, broker)
-      this.#controller.subscribe(broker)
+    const storage = options.controllerStorage ?? first.storage
+    const { floor, onRecord } = options
+    const { onMetadataFailure: onFailure } = options
+    this.metadataLog = openMetadataLog({ env, storage, platform: first.platform, onFailure })
+    const config = new BrokerConfig(configs)
+    this.#controller = new Controller({ env, config, log: this.metadataLog, floor, onRecord })
+    this.network = new Network(env)
+    this.network.start(CONTROLLER)
+    const mayFail = options.mayFail ?? brokers.length > 1
+    const shared = { ...options, configs, mayFail, clusterId: this.clusterId }
+    for (const definition of brokers) {
+      const others = { network: this.network, controller: this.#controller, nodes: this.#nodes }
+      this.#nodes.set(definition.id, new BrokerNode(definition, shared, others))
     }
   }
 
-  /** The broker with this id. */
+  /** The broker with this id, as it is now: another one after it was started again. */
   broker(id: number): Broker {
-    const broker = this.#brokers.get(id)
-    if (broker === undefined) throw new RangeError(`there is no broker ${id}`)
-    return broker
+    return this.node(id).broker
+  }
+
+  /** The place of a broker, whether it runs or not. */
+  node(id: number): BrokerNode {
+    const node = this.#nodes.get(id)
+    if (node === undefined) throw new RangeError(`there is no broker ${id}`)
+    return node
   }
 
   get brokers(): Broker[] {
-    return [...this.#brokers.values()]
+    return [...this.#nodes.values()].map(({ broker }) => broker)
+  }
+
+  /** What the controller has decided; brokers may know less. */
+  get image(): MetadataImage {
+    return this.#controller.image
   }
 
   /**
@@ -121,9 +143,10 @@ export class Cluster {
       timeoutMs: 30_000,
       validateOnly: false,
     }
-    const [broker] = this.brokers
-    return forward('createTopics', request, { broker, apiVersion: 7 }).map(({ topics: results = [] }) => {
-      for (const { name, errorCode = 0, errorMessage } of results) {
+    const broker = [...this.#nodes.values()].find(({ isUp }) => isUp)?.broker ?? this.brokers[0]
+    return ask('createTopics', request, { broker, apiVersion: 7 }).map(reply => {
+      if (reply === undefined) return new KafkaError('REQUEST_TIMED_OUT', 'the controller did not answer')
+      for (const { name, errorCode = 0, errorMessage } of reply.topics ?? []) {
         if (errorCode === 0 || errorCode === ERROR_CODES.TOPIC_ALREADY_EXISTS) continue
         const error = errorName(errorCode)
         return new KafkaError(error, `topic ${name}: ${errorMessage ?? error}`)
@@ -141,25 +164,13 @@ export class Cluster {
   /** Ends all brokers: waiting requests are answered, connections closed. */
   shutdown(): Later<void> {
     const later = new Later<void>(this.#env.turns)
-    let left = this.#brokers.size
-    for (const broker of this.#brokers.values()) {
+    this.#controller.close()
+    let left = this.#nodes.size
+    for (const { broker } of this.#nodes.values()) {
       broker.shutdown().whenSettled(() => {
         if (--left === 0) later.settle()
       })
     }
     return later
-  }
-
-  /** A link on which every message arrives, each in a turn of its own. */
-  #link(): Link {
-    const controller = this.#controller
-    const { turns } = this.#env
-    return {
-      send<Kind extends ControllerMessageKind>(kind: Kind, request: ControllerMessages[Kind]['request']) {
-        const reply = new Later<ControllerMessages[Kind]['reply']>(turns)
-        turns.enqueue(() => controller.handle(kind, request).whenSettled(value => reply.settle(value)))
-        return reply
-      },
-    }
   }
 }

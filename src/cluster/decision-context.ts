@@ -1,7 +1,9 @@
 import type { BrokerConfig } from '../broker/configs/broker-config.ts'
+import type { TopicConfig } from '../broker/configs/topic-config.ts'
 import type { MetadataImage } from '../broker/metadata/image.ts'
 import type { MetadataRecord } from '../broker/metadata/records.ts'
 import type { Env } from '../util/env.ts'
+import type { Sessions } from './sessions.ts'
 
 /** What a decision may look at, and where it puts its records. */
 export interface DecisionContext {
@@ -11,6 +13,11 @@ export interface DecisionContext {
   readonly config: BrokerConfig
   /** The offset that the next record will get: epochs of brokers are such offsets. */
   readonly nextOffset: number
+  /** How many records this decision has appended so far. */
+  readonly appended: number
+  readonly sessions: Pick<Sessions, 'isAlive' | 'touch' | 'end'>
+  /** The configs of a topic as all brokers see them. */
+  topicConfig(topic: string): TopicConfig
   /** What the numbers that clients know begin with. */
   readonly floor: ClusterFloor
   append(...records: MetadataRecord[]): void

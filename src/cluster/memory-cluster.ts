@@ -7,6 +7,7 @@ import { MemoryStorage } from '../storage/memory-storage.ts'
 import { Later } from '../util/later.ts'
 import { Cluster, type ClusterOptions, type TopicDeclaration } from './cluster.ts'
 import type { ClusterFloor } from './decision-context.ts'
+import type { Beginning, StandaloneCluster } from './standalone.ts'
 
 /**
  * A cluster of one broker in memory that can be put back: to its beginning, or to how it once was. All durable state is in the
@@ -22,19 +23,12 @@ export interface MemoryClusterOptions extends Omit<ClusterOptions, 'brokers' | '
   readonly maxBytes?: number
 }
 
-/** What {@link MemoryCluster.start} and every reset begin with. */
-export interface Beginning {
-  readonly host: string
-  readonly port: number
-  readonly topics: readonly TopicDeclaration[]
-}
-
 /** How a cluster was at one moment. It shares its bytes with what it was made of. */
 export interface ClusterSnapshot {
   readonly storage: MemoryStorage
 }
 
-export class MemoryCluster {
+export class MemoryCluster implements StandaloneCluster {
   readonly #options: MemoryClusterOptions
   #beginning: Beginning = { host: 'localhost', port: 0, topics: [] }
   #floor: ClusterFloor = { leaderEpoch: 0, producerId: 0 }
@@ -116,7 +110,10 @@ export class MemoryCluster {
 
   #make(clusterId: string | undefined, forgetProducers = false): Cluster {
     const { brokerId, platform } = this.#options
-    const brokers = [{ id: brokerId, storage: this.#storage, platform, forgetProducers }]
+    // The storage that is put back is whole: it was forked, not pulled out of a running machine.
+    const brokers = [
+      { id: brokerId, storage: this.#storage, platform, forgetProducers, previousBrokerEpoch: 'same' as const },
+    ]
     return new Cluster({ ...this.#options, brokers, clusterId, floor: this.#floor })
   }
 

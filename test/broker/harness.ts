@@ -66,10 +66,10 @@ export class TestConnection {
   #correlationId = 0
   closed = false
 
-  constructor(env: VirtualEnv, cluster: Cluster, clientId = 'test') {
+  constructor(env: VirtualEnv, cluster: Pick<Cluster, 'broker'>, clientId = 'test', brokerId = 1) {
     this.env = env
     this.#clientId = clientId
-    this.#connection = cluster.broker(1).connect(
+    this.#connection = cluster.broker(brokerId).connect(
       {
         send: (parts, taken) => {
           this.#received = concat([this.#received, ...parts])

@@ -4,7 +4,6 @@
  */
 
 import { Consumer } from '../../src/client/index.ts'
-import { metadata } from '../../src/protocol/apis/metadata.ts'
 import { utf8Encode } from '../../src/util/utf8.ts'
 import { World } from './world.ts'
 
@@ -40,53 +39,13 @@ export const PENDING: readonly Pending[] = [
     },
   },
   {
-    name: 'followers fetch',
-    histories:
-      'ReplicatedPartition with stall() and resume() as acts of a history, acks=all that succeeds with two replicas',
-    isThere: () => {
-      const world = replicated()
-      append(world)
-      world.env.advance(A_WHILE_MS)
-      return world.bounds(TOPIC, 0).end === 1
-    },
-  },
-  {
-    name: 'the in-sync replicas shrink',
-    histories: 'kill() of a follower and shrinkIsr(), and with a minimum of two NotEnoughReplicasError',
-    isThere: () => {
-      const world = replicated()
-      world.cluster.broker(2).shutdown()
-      world.env.advance(A_WHILE_MS)
-      return partitionOf(world, 1).isrNodes.length === 1
-    },
-  },
-  {
-    name: 'another replica leads when the leader is gone',
-    histories: 'kill() of the leader and restart(), truncation by epochs, unclean election and what it loses',
-    isThere: () => {
-      const world = replicated()
-      world.cluster.broker(1).shutdown()
-      world.env.advance(A_WHILE_MS)
-      return partitionOf(world, 2).leaderId === 2
-    },
-  },
-  {
     name: 'groups of the consumer protocol (KIP-848)',
     histories: 'the histories of groups with members of either protocol',
     isThere: () => new World([]).cluster.broker(1).handlers.has(CONSUMER_GROUP_HEARTBEAT),
   },
 ]
 
-function replicated(): World {
-  return new World([{ name: TOPIC, assignments: [[1, 2]] }], {}, 2)
-}
-
 function append(world: World): void {
   const records = [{ key: utf8Encode('k'), value: utf8Encode('v'), timestamp: world.env.now() }]
   world.produce(TOPIC, 0, { records }, { acks: 1 })
-}
-
-function partitionOf(world: World, broker: number) {
-  const client = world.connect({ bootstrap: [{ host: 'broker', port: 9000 + broker }] })
-  return world.good(client.request(metadata, { topics: [{ name: TOPIC }] })).topics[0].partitions[0]
 }

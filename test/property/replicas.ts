@@ -1,7 +1,6 @@
 /**
- * Histories of one replicated partition that the model (`ReplicatedPartition`) and a cluster go through side by side. Followers
- * in the cluster do not fetch yet (pending.ts), so a second replica is one that stalls from the beginning: it is in sync by
- * name, and nothing that it does not have may be seen by readers.
+ * Histories of one replicated partition that the model (`ReplicatedPartition`) and a cluster go through side by side. A second
+ * replica is one that stalls from the beginning: it is in sync by name, and nothing that it does not have may be seen by readers.
  */
 
 import * as fc from 'fast-check'
@@ -14,6 +13,7 @@ import { utf8Decode, utf8Encode } from '../../src/util/utf8.ts'
 import { World } from './world.ts'
 
 const TOPIC = 'replicated'
+const LAGS_LONG = { 'replica.lag.time.max.ms': '10000000' }
 
 type Model = ReplicatedPartition<null, string>
 
@@ -118,10 +118,16 @@ export function replicaHistories() {
       const model = new ReplicatedPartition<null, string>({ replicas, minInsyncReplicas })
       if (brokers === 2) model.stall(2)
       const configs = { 'min.insync.replicas': String(minInsyncReplicas) }
-      fc.modelRun(
-        () => ({ model, real: new World([{ name: TOPIC, assignments: [replicas], configs }], {}, brokers) }),
-        history,
-      )
+      fc.modelRun(() => {
+        const real = new World([{ name: TOPIC, assignments: [replicas], configs }], LAGS_LONG, brokers)
+        if (brokers === 2)
+          for (const [from, to] of [
+            [1, 2],
+            [2, 1],
+          ])
+            real.cluster.network.cut(from, to)
+        return { model, real }
+      }, history)
     },
   )
 }

@@ -15,7 +15,15 @@ export interface BrokerImage {
   readonly host: string
   readonly port: number
   readonly rack: string | null
+  /** True until it has shown that it is up to date, and again when nothing is heard of it. */
   readonly fenced: boolean
+  readonly incarnationId: string
+  readonly inControlledShutdown: boolean
+}
+
+/** True for brokers that may lead and be in sync. */
+export function isActive(broker: BrokerImage | undefined): boolean {
+  return broker !== undefined && !broker.fenced && !broker.inControlledShutdown
 }
 
 export interface PartitionImage {
@@ -26,6 +34,14 @@ export interface PartitionImage {
   readonly leader: number
   readonly leaderEpoch: number
   readonly partitionEpoch: number
+  /** Replicas that a reassignment adds, and those that it removes once the others are in sync. */
+  readonly addingReplicas: readonly number[]
+  readonly removingReplicas: readonly number[]
+  /** Eligible leader replicas (KIP-966): not in sync, but they have everything below the high watermark. */
+  readonly elr: readonly number[]
+  readonly lastKnownElr: readonly number[]
+  /** 1 after an unclean election, until the new leader has changed the in-sync replicas. */
+  readonly leaderRecoveryState: number
 }
 
 export interface TopicImage {
@@ -62,6 +78,14 @@ export class MetadataImage {
     return [...this.#configs.keys()].filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length))
   }
 
+  /** Everything that is set, resource by resource. */
+  *allConfigs(): Iterable<{ resourceType: number; resourceName: string; values: ReadonlyMap<string, string> }> {
+    for (const [key, values] of this.#configs) {
+      const slash = key.indexOf('/')
+      yield { resourceType: Number(key.slice(0, slash)), resourceName: key.slice(slash + 1), values }
+    }
+  }
+
   /** The topic whose name differs from this one in nothing but `.` and `_`. */
   collidingTopic(name: string): string | undefined {
     return this.#namesByCollisionKey.get(collisionKey(name))
@@ -76,6 +100,15 @@ export class MetadataImage {
     switch (record.type) {
       case 'registerBroker':
         this.brokers.set(record.brokerId, record)
+        return
+      case 'brokerChange': {
+        const { brokerId, brokerEpoch, fenced, inControlledShutdown } = record
+        const broker = this.brokers.get(brokerId)
+        if (broker?.brokerEpoch === brokerEpoch) this.brokers.set(brokerId, { ...broker, fenced, inControlledShutdown })
+        return
+      }
+      case 'unregisterBroker':
+        this.brokers.delete(record.brokerId)
         return
       case 'topic': {
         const topic: TopicImage = { name: record.name, topicId: record.topicId, partitions: [] }

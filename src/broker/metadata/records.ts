@@ -37,7 +37,25 @@ const registerBroker = message({
     port: int32(),
     rack: string().nullable().default(null),
     fenced: bool(),
+    // The same for as long as the process lives: another one under the same id is another broker.
+    incarnationId: uuid().tagged(0, 0),
+    inControlledShutdown: bool().tagged(1, 0),
   }),
+})
+
+const unregisterBroker = message({
+  name: 'UnregisterBrokerRecord',
+  versions: [0, 0],
+  flexible: 0,
+  body: struct({ brokerId: int32(), brokerEpoch: int64() }),
+})
+
+/** A broker is fenced or not, shuts down or not: how it is from now on. */
+const brokerChange = message({
+  name: 'BrokerRegistrationChangeRecord',
+  versions: [0, 0],
+  flexible: 0,
+  body: struct({ brokerId: int32(), brokerEpoch: int64(), fenced: bool(), inControlledShutdown: bool() }),
 })
 
 const topic = message({
@@ -59,6 +77,13 @@ const partition = message({
     leader: int32(),
     leaderEpoch: int32(),
     partitionEpoch: int32(),
+    addingReplicas: array(int32()).tagged(0, 0),
+    removingReplicas: array(int32()).tagged(1, 0),
+    // Replicas that may lead though they are not in sync, as the in-sync replicas are fewer than the minimum (KIP-966).
+    elr: array(int32()).tagged(2, 0),
+    lastKnownElr: array(int32()).tagged(3, 0),
+    // 1 after an unclean election, until its leader has said that it knows.
+    leaderRecoveryState: int8().tagged(4, 0),
   }),
 })
 
@@ -123,6 +148,7 @@ const removeScramCredential = message({
 
 /** By their number on disk: KRaft's own. */
 const TYPES = {
+  unregisterBroker: { id: 1, schema: unregisterBroker },
   topic: { id: 2, schema: topic },
   partition: { id: 3, schema: partition },
   config: { id: 4, schema: config },
@@ -131,6 +157,7 @@ const TYPES = {
   clientQuota: { id: 14, schema: clientQuota },
   producerIds: { id: 15, schema: producerIds },
   removeScramCredential: { id: 16, schema: removeScramCredential },
+  brokerChange: { id: 17, schema: brokerChange },
   registerBroker: { id: 27, schema: registerBroker },
 } as const
 

@@ -4,6 +4,7 @@ import type { MetadataRecord } from '../../broker/metadata/records.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import { repeated } from '../../util/repeated.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { newPartition } from './new-partition.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
 
 /** Adds partitions to topics, each topic for itself (`ReplicationControlManager.createPartitions`). */
@@ -60,25 +61,18 @@ function grow({ name, count, assignments }: Topic, context: DecisionContext): Me
     throw new KafkaError('INVALID_PARTITIONS', message)
   }
   const replicas = assignments === null ? place(topic, count, context) : checked(topic, count, assignments, context)
-  return replicas.map((nodes, index) => ({
-    type: 'partition',
-    topicId: topic.topicId,
-    partitionId: present + index,
-    replicas: nodes,
-    isr: nodes,
-    leader: nodes[0],
-    leaderEpoch: context.floor.leaderEpoch,
-    partitionEpoch: 0,
-  }))
+  const isManual = assignments !== null
+  return replicas.map((nodes, index) =>
+    newPartition(topic.topicId, present + index, { replicas: nodes, isManual }, context),
+  )
 }
 
-function place({ partitions }: TopicImage, count: number, { image }: DecisionContext): number[][] {
-  const brokers = [...image.brokers.values()].filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId)
+function place({ partitions }: TopicImage, count: number, { image, env }: DecisionContext): number[][] {
   return placePartitions({
-    brokers,
+    brokers: [...image.brokers.values()],
     count: count - partitions.length,
     replicationFactor: partitions[0].replicas.length,
-    start: partitions.length % brokers.length,
+    random: () => env.random(),
   })
 }
 

@@ -8,6 +8,7 @@ import { KafkaError } from '../../protocol/errors.ts'
 import { repeated } from '../../util/repeated.ts'
 import { randomUuid } from '../../util/uuid.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { newPartition } from './new-partition.ts'
 import { checkReplicas, placePartitions } from './placement.ts'
 
 /** Makes topics, each for itself (`ReplicationControlManager.createTopics`). */
@@ -74,18 +75,9 @@ function planTopic(topic: Topic, made: Made, context: DecisionContext): Plan {
   for (const [name, value] of overrides) {
     records.push({ type: 'config', resourceType: RESOURCE_TYPE.topic, resourceName: topic.name, name, value })
   }
+  const isManual = topic.assignments.length > 0
   for (const [partitionId, nodes] of replicas.entries()) {
-    const [leader] = nodes
-    records.push({
-      type: 'partition',
-      topicId,
-      partitionId,
-      replicas: nodes,
-      isr: nodes,
-      leader,
-      leaderEpoch: context.floor.leaderEpoch,
-      partitionEpoch: 0,
-    })
+    records.push(newPartition(topicId, partitionId, { replicas: nodes, isManual }, context))
   }
   const configs = describeTopicConfigs(new TopicConfig(overrides, context.config), { includeSynonyms: false })
   return {
@@ -145,13 +137,12 @@ function place(topic: Topic, context: DecisionContext): number[][] {
   if (count > MAX_PARTITIONS_PER_REQUEST) {
     throw new KafkaError('POLICY_VIOLATION', `Excessively large number of partitions per request: ${count}`)
   }
-  const brokers = [...context.image.brokers.values()].filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId)
   return placePartitions({
-    brokers,
+    brokers: [...context.image.brokers.values()],
     count,
     replicationFactor:
       replicationFactor === -1 ? context.config.number('default.replication.factor') : replicationFactor,
-    start: Math.floor(context.env.random() * brokers.length),
+    random: () => context.env.random(),
   })
 }
 

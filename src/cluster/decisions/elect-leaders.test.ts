@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { BrokerConfig } from '../../broker/configs/broker-config.ts'
-import { MetadataImage } from '../../broker/metadata/image.ts'
+import { TopicConfig } from '../../broker/configs/topic-config.ts'
+import { MetadataImage, type PartitionImage, RESOURCE_TYPE } from '../../broker/metadata/image.ts'
 import { decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from '../../broker/metadata/records.ts'
 import { ERROR_CODES } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import { VirtualEnv } from '../../util/virtual-env.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { alterPartition } from './alter-partition.ts'
 import { electLeadersDecision } from './elect-leaders.ts'
 import { alterPartitionReassignmentsDecision } from './reassign-partitions.ts'
 
@@ -20,7 +22,10 @@ function start(partition: { isr: number[]; leader: number; replicas?: number[]; 
     env: new VirtualEnv(),
     config: new BrokerConfig({}),
     nextOffset: 0,
+    appended: 0,
     floor: { leaderEpoch: 0, producerId: 0 },
+    sessions: { isAlive: () => false, touch() {}, end() {} },
+    topicConfig: topic => new TopicConfig(image.configsOf(RESOURCE_TYPE.topic, topic), new BrokerConfig({})),
     append(...records: MetadataRecord[]) {
       for (const record of records) image.apply(decodeMetadataRecord(encodeMetadataRecord(record)))
     },
@@ -56,7 +61,14 @@ function start(partition: { isr: number[]; leader: number; replicas?: number[]; 
       const { replicaElectionResults = [] } = electLeadersDecision({ request, apiVersion: 2, brokerId: 1 }, context)
       return replicaElectionResults[0].partitionResult?.[0]?.errorCode
     },
-    reassign(replicas: number[], allowReplicationFactorChange = true) {
+    alterIsr(isr: number[]) {
+      const { leaderEpoch, partitionEpoch, leader } = image.partition('t', 0) as PartitionImage
+      const members = isr.map(brokerId => ({ brokerId, brokerEpoch: brokerId }))
+      const proposal = { topicId, partitionId: 0, leaderEpoch, partitionEpoch, isr: members, leaderRecoveryState: 0 }
+      return alterPartition({ brokerId: leader, brokerEpoch: leader, partitions: [proposal] }, context).partitions[0]
+        .error
+    },
+    reassign(replicas: number[] | null, allowReplicationFactorChange = true) {
       const topics = [{ name: 't', partitions: [{ partitionIndex: 0, replicas }] }]
       const request = { topics, allowReplicationFactorChange, timeoutMs: 1 }
       const { responses = [] } = alterPartitionReassignmentsDecision({ request, apiVersion: 1, brokerId: 1 }, context)
@@ -114,11 +126,42 @@ describe('reassignments', () => {
     expect(partition()?.leader).toBe(2)
   })
 
-  it('to other brokers are refused', () => {
-    const { reassign, partition } = start({ isr: [1, 2], leader: 1, replicas: [1, 2] })
-    expect(reassign([1, 3])).toBe(ERROR_CODES.INVALID_REPLICA_ASSIGNMENT)
-    expect(reassign([1])).toBe(ERROR_CODES.INVALID_REPLICA_ASSIGNMENT)
+  it('to other brokers add them first, and take the old ones away once the new are in sync', () => {
+    const { reassign, partition, alterIsr } = start({ isr: [1, 2], leader: 1, replicas: [1, 2] })
+    expect(reassign([3, 2])).toBe(0)
+    expect(partition()).toMatchObject({
+      replicas: [3, 2, 1],
+      addingReplicas: [3],
+      removingReplicas: [1],
+      leader: 1,
+      leaderEpoch: 5,
+    })
+    expect(alterIsr([1, 2, 3])).toBe('NEW_LEADER_ELECTED')
+    expect(partition()).toMatchObject({
+      replicas: [3, 2],
+      isr: [2, 3],
+      addingReplicas: [],
+      removingReplicas: [],
+      leader: 3,
+      leaderEpoch: 6,
+    })
+  })
+
+  it('can be cancelled, and replaced by others, while they are under way', () => {
+    const { reassign, partition } = start({ isr: [1], leader: 1, replicas: [1] })
+    expect(reassign(null)).toBe(ERROR_CODES.NO_REASSIGNMENT_IN_PROGRESS)
+    expect(reassign([2])).toBe(0)
+    expect(reassign([3])).toBe(0)
+    expect(partition()).toMatchObject({ replicas: [3, 1], addingReplicas: [3], removingReplicas: [1] })
+    expect(reassign(null)).toBe(0)
+    expect(partition()).toMatchObject({ replicas: [1], isr: [1], addingReplicas: [], removingReplicas: [], leader: 1 })
+  })
+
+  it('are refused where they make no sense, or change how many there are without leave', () => {
+    const { reassign } = start({ isr: [1, 2], leader: 1, replicas: [1, 2] })
+    expect(reassign([1, 7])).toBe(ERROR_CODES.INVALID_REPLICA_ASSIGNMENT)
+    expect(reassign([1, 1])).toBe(ERROR_CODES.INVALID_REPLICA_ASSIGNMENT)
     expect(reassign([1], false)).toBe(ERROR_CODES.INVALID_REPLICATION_FACTOR)
-    expect(partition()?.replicas).toEqual([1, 2])
+    expect(reassign([1])).toBe(0)
   })
 })

@@ -2,6 +2,8 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { PartitionImage } from '../../broker/metadata/image.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { rulesOf } from './broker-changes.ts'
+import { changePartition, NO_LEADER } from './partition-change.ts'
 
 /**
  * Elects leaders when an admin asks (KIP-183, KIP-460, `ReplicationControlManager.electLeaders`): the preferred one, which is the
@@ -56,17 +58,8 @@ function elect(name: string, partitionId: number, electionType: number, context:
     if (partition === undefined) {
       throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `No such partition as ${name}-${partitionId}`)
     }
-    const leader = choose(partition, electionType, context)
-    context.append({
-      type: 'partition',
-      topicId: topic.topicId,
-      ...partition,
-      // Who leads after an unclean election is the only one of whom it is known what he has.
-      isr: partition.isr.includes(leader) ? partition.isr : [leader],
-      leader,
-      leaderEpoch: partition.leaderEpoch + 1,
-      partitionEpoch: partition.partitionEpoch + 1,
-    })
+    const next = afterElection(name, partition, electionType, context)
+    context.append({ type: 'partition', topicId: topic.topicId, ...next })
     return { partitionId, errorCode: 0, errorMessage: null }
   } catch (error) {
     if (!(error instanceof KafkaError)) throw error
@@ -74,17 +67,21 @@ function elect(name: string, partitionId: number, electionType: number, context:
   }
 }
 
-function choose({ leader, replicas, isr }: PartitionImage, electionType: number, { image }: DecisionContext): number {
-  const [preferred] = replicas
-  if (electionType === UNCLEAN ? leader >= 0 : leader === preferred) {
+function afterElection(
+  topic: string,
+  partition: PartitionImage,
+  electionType: number,
+  context: DecisionContext,
+): PartitionImage {
+  const { leader, replicas } = partition
+  if (electionType === UNCLEAN ? leader !== NO_LEADER : leader === replicas[0]) {
     throw new KafkaError('ELECTION_NOT_NEEDED', 'Leader election not needed for topic partition.')
   }
-  const lives = (id: number) => image.brokers.get(id)?.fenced === false
+  const election = electionType === UNCLEAN ? 'unclean' : 'preferred'
+  const next = changePartition(partition, { election }, rulesOf(topic, context))
+  if (next !== undefined && next.leader !== leader) return next
   if (electionType === UNCLEAN) {
-    const chosen = isr.find(lives) ?? replicas.find(lives)
-    if (chosen !== undefined) return chosen
     throw new KafkaError('ELIGIBLE_LEADERS_NOT_AVAILABLE', 'No eligible leader is available.')
   }
-  if (isr.includes(preferred) && lives(preferred)) return preferred
   throw new KafkaError('PREFERRED_LEADER_NOT_AVAILABLE', 'The preferred leader was not available.')
 }

@@ -2,11 +2,13 @@ import type { ControllerMessages } from '../../broker/link.ts'
 import type { PartitionImage } from '../../broker/metadata/image.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { rulesOf } from './broker-changes.ts'
+import { changePartition, type PartitionChange } from './partition-change.ts'
 import { checkReplicas } from './placement.ts'
 
 /**
- * Gives partitions other replicas (KIP-455, `ReplicationControlManager.alterPartitionReassignments`). Another order of the same
- * brokers, which says who is preferred as leader, is done when it is decided; so there is never a move to cancel.
+ * Gives partitions other replicas (KIP-455, `ReplicationControlManager.alterPartitionReassignments`). New ones are added and fetch;
+ * once they are in sync the old ones go. A move that is under way can be cancelled, or replaced by another.
  */
 
 type Message = ControllerMessages['alterPartitionReassignments']['request']
@@ -35,9 +37,9 @@ function reassign(
   partitionId: number,
   replicas: readonly number[] | null,
   mayChangeFactor: boolean,
-  { image, append }: DecisionContext,
+  context: DecisionContext,
 ): void {
-  const topic = image.topicsByName.get(name)
+  const topic = context.image.topicsByName.get(name)
   if (topic === undefined) {
     throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `Unable to find a topic named ${name}.`)
   }
@@ -45,24 +47,53 @@ function reassign(
   if (partition === undefined) {
     throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `Unable to find partition ${name}:${partitionId}.`)
   }
-  if (replicas === null) throw new KafkaError('NO_REASSIGNMENT_IN_PROGRESS')
-  const problem = checkReplicas(replicas, replicas.length, id => image.brokers.has(id))
+  const change =
+    replicas === null ? cancelled(name, partition, context) : moved(partition, replicas, mayChangeFactor, context)
+  const next = changePartition(partition, change, rulesOf(name, context))
+  if (next !== undefined) context.append({ type: 'partition', topicId: topic.topicId, ...next })
+}
+
+/** Back to the replicas of before: those that were to come go, those that were to go stay. */
+function cancelled(name: string, partition: PartitionImage, context: DecisionContext): PartitionChange {
+  const { addingReplicas, removingReplicas, replicas, isr } = partition
+  if (addingReplicas.length === 0 && removingReplicas.length === 0) throw new KafkaError('NO_REASSIGNMENT_IN_PROGRESS')
+  const old = replicas.filter(id => !addingReplicas.includes(id))
+  const inSync = isr.filter(id => !addingReplicas.includes(id))
+  const isUnclean = inSync.length === 0
+  if (isUnclean && !context.topicConfig(name).boolean('unclean.leader.election.enable')) {
+    const message = `Unable to revert partition assignment for ${name}:${partition.partitionId} because it would require an unclean leader election.`
+    throw new KafkaError('INVALID_REPLICA_ASSIGNMENT', message)
+  }
+  return {
+    replicas: old,
+    isr: isUnclean ? [old[0]] : inSync,
+    addingReplicas: [],
+    removingReplicas: [],
+    election: isUnclean ? 'unclean' : 'online',
+  }
+}
+
+function moved(
+  partition: PartitionImage,
+  wanted: readonly number[],
+  mayChangeFactor: boolean,
+  { image }: DecisionContext,
+): PartitionChange {
+  const problem = checkReplicas(wanted, wanted.length, id => image.brokers.has(id))
   if (problem !== undefined) throw new KafkaError('INVALID_REPLICA_ASSIGNMENT', problem)
-  const present = partition.replicas
-  if (!mayChangeFactor && replicas.length !== present.length) {
-    const message = `The replication factor is changed from ${present.length} to ${replicas.length}`
+  // A move that is under way began at these.
+  const present = partition.replicas.filter(id => !partition.addingReplicas.includes(id))
+  if (!mayChangeFactor && wanted.length !== present.length) {
+    const message = `The replication factor is changed from ${present.length} to ${wanted.length}`
     throw new KafkaError('INVALID_REPLICATION_FACTOR', message)
   }
-  if (replicas.length !== present.length || !replicas.every(id => present.includes(id))) {
-    throw new KafkaError('INVALID_REPLICA_ASSIGNMENT', 'Replicas cannot be moved to other brokers yet.')
+  const removingReplicas = present.filter(id => !wanted.includes(id))
+  const replicas = [...wanted, ...removingReplicas]
+  return {
+    replicas,
+    // Of a move before this one, what is wanted no more goes at once.
+    isr: partition.isr.filter(id => replicas.includes(id)),
+    addingReplicas: wanted.filter(id => !present.includes(id)),
+    removingReplicas,
   }
-  if (replicas.every((id, at) => id === present[at])) return
-  const { partitionEpoch } = partition
-  append({
-    type: 'partition',
-    topicId: topic.topicId,
-    ...partition,
-    replicas: [...replicas],
-    partitionEpoch: partitionEpoch + 1,
-  })
 }

@@ -1,0 +1,176 @@
+import { KafkaError } from '../../protocol/errors.ts'
+import type { Env } from '../../util/env.ts'
+import type { Timer } from '../../util/timer-queue.ts'
+import type { BrokerConfig } from '../configs/broker-config.ts'
+import type { Link, ReplicaFetchData, ReplicaFetchTarget } from '../link.ts'
+import type { Partition } from '../partition.ts'
+
+/**
+ * Fetches from one leader for all partitions that it leads and this broker follows (Kafka's `ReplicaFetcherThread`): one fetch at a time,
+ * the next as soon as the answer is worked in. A log that went another way is cut where the leader says (KIP-320, KIP-595).
+ */
+
+export interface FetcherContext {
+  readonly brokerId: number
+  readonly brokerEpoch: () => number
+  readonly env: Env
+  readonly config: BrokerConfig
+  readonly link: Link
+}
+
+/** A partition that is followed. */
+interface Followed {
+  readonly partition: Partition
+  readonly leaderEpoch: number
+  /** After an error it is left out for a while. */
+  notBefore: number
+}
+
+export class ReplicaFetcher {
+  readonly #leaderId: number
+  readonly #context: FetcherContext
+  readonly #followed = new Map<string, Followed>()
+  /** The number of the fetch that is under way: answers to others are too late. */
+  #current = 0
+  #begun = false
+  #timer: Timer | undefined
+  #stopped = false
+
+  constructor(leaderId: number, context: FetcherContext) {
+    this.#leaderId = leaderId
+    this.#context = context
+  }
+
+  get isIdle(): boolean {
+    return this.#followed.size === 0
+  }
+
+  /** Follows the leader of a partition, in the epoch that the partition is in. */
+  add(partition: Partition): void {
+    const known = this.#followed.get(partition.key)
+    const { leaderEpoch } = partition
+    if (known?.partition === partition && known.leaderEpoch === leaderEpoch) return
+    this.#followed.set(partition.key, { partition, leaderEpoch, notBefore: 0 })
+    this.#beginSoon()
+  }
+
+  remove(key: string): void {
+    this.#followed.delete(key)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#followed.clear()
+  }
+
+  /** What is added in one go is fetched in one go; a fetch that waits at the leader is replaced by the new one. */
+  #beginSoon(): void {
+    if (this.#begun) return
+    this.#begun = true
+    this.#context.env.turns.enqueue(() => {
+      this.#begun = false
+      this.#fetch()
+    })
+  }
+
+  #fetch(): void {
+    if (this.#stopped) return
+    this.#timer?.cancel()
+    const { config, link, env } = this.#context
+    const now = env.now()
+    const due = [...this.#followed.values()].filter(({ notBefore }) => notBefore <= now)
+    const targets = due.flatMap(followed => this.#targetOf(followed) ?? [])
+    if (targets.length === 0) return this.#rest(now)
+    const request = {
+      replicaId: this.#context.brokerId,
+      brokerEpoch: this.#context.brokerEpoch(),
+      maxWaitMs: config.number('replica.fetch.wait.max.ms'),
+      minBytes: config.number('replica.fetch.min.bytes'),
+      maxBytes: config.number('replica.fetch.response.max.bytes'),
+      partitions: targets,
+    }
+    const number = ++this.#current
+    const timeoutMs = config.number('replica.socket.timeout.ms')
+    link.sendToPeer(this.#leaderId, 'fetch', request, timeoutMs).whenSettled(reply => {
+      if (number !== this.#current || this.#stopped) return
+      if (reply === undefined) this.#backOff([...this.#followed.values()])
+      const asked = new Map(targets.map(target => [keyOf(target), target]))
+      for (const data of reply?.partitions ?? []) this.#work(data, asked.get(keyOf(data)))
+      this.#fetch()
+    })
+  }
+
+  /** Nothing may be asked for right now: the first whose time comes is waited for. */
+  #rest(now: number): void {
+    const times = [...this.#followed.values()].map(({ notBefore }) => notBefore)
+    if (times.length === 0) return
+    this.#timer = this.#context.env.timer(Math.max(1, Math.min(...times) - now), () => this.#fetch())
+  }
+
+  #backOff(followed: Followed[]): void {
+    const { env, config } = this.#context
+    const notBefore = env.now() + config.number('replica.fetch.backoff.ms')
+    for (const each of followed) each.notBefore = notBefore
+  }
+
+  /** Undefined when the log cannot be had. */
+  #targetOf(followed: Followed): ReplicaFetchTarget | undefined {
+    const { partition, leaderEpoch } = followed
+    const { log } = partition
+    return {
+      topicId: partition.topicId,
+      partitionId: partition.index,
+      currentLeaderEpoch: leaderEpoch,
+      fetchOffset: log.logEndOffset,
+      lastFetchedEpoch: log.latestEpoch,
+      logStartOffset: log.logStartOffset,
+      maxBytes: this.#context.config.number('replica.fetch.max.bytes'),
+    }
+  }
+
+  #work(data: ReplicaFetchData, asked: ReplicaFetchTarget | undefined): void {
+    const followed = this.#followed.get(keyOf(data))
+    // Since it was asked for, it was given up, or follows in another epoch, or was cut.
+    if (followed === undefined || asked === undefined) return
+    const { partition, leaderEpoch } = followed
+    if (leaderEpoch !== asked.currentLeaderEpoch || partition.log.logEndOffset !== asked.fetchOffset) return
+    try {
+      this.#apply(followed, data)
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error
+      this.#complain(followed, error.message)
+    }
+  }
+
+  #apply(followed: Followed, data: ReplicaFetchData): void {
+    const { partition } = followed
+    switch (data.error) {
+      case 'NONE':
+        if (data.divergingEpoch === undefined) return partition.appendAsFollower(data)
+        // Without any progress it would ask the same again at once.
+        if (!partition.truncateWhereDiverging(data.divergingEpoch)) this.#backOff([followed])
+        return
+      case 'OFFSET_OUT_OF_RANGE':
+        return partition.jumpIntoRange(data)
+      case 'FENCED_LEADER_EPOCH':
+        // The leader is further: the metadata that says so is on its way, and brings this partition back.
+        if (followed.leaderEpoch === partition.leaderEpoch) this.#backOff([followed])
+        return
+      default:
+        // The leader may not know yet that it leads, or that this broker is a replica.
+        this.#backOff([followed])
+    }
+  }
+
+  #complain(followed: Followed, reason: string): void {
+    const { topic, index } = followed.partition
+    const { env } = this.#context
+    env.log('warn', 'cannot follow', { partition: `${topic}-${index}`, leader: this.#leaderId, reason })
+    this.#backOff([followed])
+  }
+}
+
+function keyOf({ topicId, partitionId }: { topicId: string; partitionId: number }): string {
+  return `${topicId}-${partitionId}`
+}
