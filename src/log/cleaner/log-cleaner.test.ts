@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest'
+import { append, batchOf, makeLog, platform } from '../../../test/support/log.ts'
+import type { RecordInput } from '../../records/batch-builder.ts'
+import { batchLastOffset, eachBatch, readBatchHeader } from '../../records/batch-header.ts'
+import { readRecords } from '../../records/batch-reader.ts'
+import { buildEndTransactionMarker } from '../../records/control.ts'
+import { concat } from '../../util/byte-writer.ts'
+import { utf8Decode, utf8Encode } from '../../util/utf8.ts'
+import { VirtualEnv } from '../../util/virtual-env.ts'
+import type { Log } from '../log.ts'
+import type { LogConfig } from '../log-config.ts'
+import { type CleanerConfig, LogCleaner } from './log-cleaner.ts'
+
+const T = 1_700_000_000_000
+const BACKOFF_MS = 15_000
+const HOUR_MS = 60 * 60 * 1000
+
+/** Logs of one broker and its cleaner. */
+function makeCleaner(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerConfig> = {}) {
+  const env = new VirtualEnv()
+  const fixture = makeLog({ compact: true, delete: false, minCleanableRatio: 0, ...config }, { env })
+  const { storage, log } = fixture
+  const logs: Log[] = [log]
+  const cleaners: LogCleaner[] = []
+  const startCleaner = (logs_: () => Log[] = () => logs) => {
+    const made = new LogCleaner({
+      env,
+      storage,
+      config: () => ({
+        isEnabled: true,
+        backoffMs: BACKOFF_MS,
+        dedupeBufferSize: 1_000_000,
+        loadFactor: 0.9,
+        maxBytesPerSecond: Number.MAX_SAFE_INTEGER,
+        ...cleaner,
+      }),
+      logs: () => logs_().map(each => each.cleanable),
+      applyRetention: () => {
+        for (const each of logs_()) each.applyRetention(env.now())
+      },
+    })
+    made.start()
+    cleaners.push(made)
+    return made
+  }
+  startCleaner()
+  /** Lets the cleaner do what there is to do. */
+  const clean = () => env.advance(BACKOFF_MS + 1000)
+  return { ...fixture, env, logs, clean, startCleaner, cleaner: cleaners[0] }
+}
+
+function record(key: string | null, value: string | null, timestamp = T): RecordInput {
+  return { key: key === null ? null : utf8Encode(key), value: value === null ? null : utf8Encode(value), timestamp }
+}
+
+/** `offset:key=value`, and `offset:key` for a tombstone. */
+function texts(log: Log, isolation?: 'log_end' | 'high_watermark' | 'last_stable'): string[] {
+  return readBatches(log, isolation).flatMap(({ batch, bytes }) => {
+    if (batch.isControl) return [`${batch.baseOffset}:marker`]
+    return readRecords(bytes, 0, platform).map(
+      ({ offset, key, value }) =>
+        `${offset}:${utf8Decode(key ?? new Uint8Array())}${value === null ? '' : `=${utf8Decode(value)}`}`,
+    )
+  })
+}
+
+function readBatches(log: Log, isolation: 'log_end' | 'high_watermark' | 'last_stable' = 'log_end') {
+  const found: { batch: ReturnType<typeof readBatchHeader>; bytes: Uint8Array }[] = []
+  let offset = log.logStartOffset
+  for (;;) {
+    const { parts } = log.read(offset, { maxBytes: 1, minOneBatch: true, isolation })
+    if (parts.length === 0) return found
+    const bytes = concat(parts)
+    eachBatch(bytes, (at, size) => {
+      const one = bytes.slice(at, at + size)
+      found.push({ batch: readBatchHeader(one), bytes: one })
+      offset = batchLastOffset(bytes, at) + 1
+    })
+  }
+}
+
+/** Appends one batch per text: `key=value`, `key` for a tombstone. Each batch is a segment when `roll` says so. */
+function write(log: Log, lines: string, options: { roll?: boolean; timestamp?: number } = {}): void {
+  const { roll = true, timestamp = T } = options
+  for (const line of lines.split(' ')) {
+    const records = line.split(',').map(each => {
+      const [key, value] = each.split('=')
+      return record(key, value ?? null, timestamp)
+    })
+    append(log, batchOf(records), { now: timestamp })
+    if (roll) log.roll()
+  }
+}
+
+describe('a cleaned log', () => {
+  it('has the last record of each key at its offset, in order, and ends where it ended', () => {
+    const { log, clean } = makeCleaner()
+    write(log, 'a=1 b=2 a=3,c=4 b=5 d=6 a=7')
+    write(log, 'a=8', { roll: false })
+    clean()
+    expect(texts(log)).toEqual(['3:c=4', '4:b=5', '5:d=6', '6:a=7', '7:a=8'])
+    expect([log.logStartOffset, log.logEndOffset, log.highWatermark, log.segmentCount]).toEqual([0, 8, 8, 2])
+    expect(log.offsetForTimestamp(0)).toMatchObject({ offset: 3 })
+    expect(log.endOffsetForEpoch(0)).toMatchObject({ endOffset: 8 })
+  })
+
+  it('is the same when it is opened again, and goes on', () => {
+    const { env, log, clean, reopen } = makeCleaner()
+    write(log, 'a=1 b=2,b=3 a=4 c=5')
+    clean()
+    const before = texts(log)
+    expect(before).toEqual(['2:b=3', '3:a=4', '4:c=5'])
+    log.close()
+    env.settle()
+    const again = reopen({ highWatermark: 5 })
+    expect(texts(again)).toEqual(before)
+    expect(again.logEndOffset).toBe(5)
+    append(again, batchOf([record('a', '6')]))
+    expect(texts(again).at(-1)).toBe('5:a=6')
+  })
+
+  it('is not touched in its active segment, nor behind the high watermark', () => {
+    const { log, clean } = makeCleaner()
+    for (const value of ['1', '2', '3']) {
+      log.appendAsLeader(batchOf([record('a', value)]), { leaderEpoch: 0, now: T, origin: 'client' })
+      log.roll()
+    }
+    log.updateHighWatermark(1)
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '1:a=2', '2:a=3'])
+    log.updateHighWatermark(2)
+    clean()
+    expect(texts(log)).toEqual(['1:a=2', '2:a=3'])
+    log.updateHighWatermark(3)
+    clean()
+    expect(texts(log)).toEqual(['2:a=3'])
+  })
+
+  it('keeps old readers’ bytes as they were', () => {
+    const { log, clean } = makeCleaner()
+    write(log, 'a=1 a=2')
+    const { parts } = log.read(0, { maxBytes: 1000, minOneBatch: true, isolation: 'log_end' })
+    const copy = concat(parts).slice()
+    clean()
+    expect(texts(log)).toEqual(['1:a=2'])
+    expect(concat(parts)).toEqual(copy)
+  })
+
+  it('is made of segments as large as they may be', () => {
+    const { log, clean } = makeCleaner({ segmentBytes: 300 })
+    write(log, 'a=1 b=2 c=3 d=4 e=5 f=6 g=7 h=8')
+    clean()
+    expect(texts(log).length).toBe(8)
+    // Batches of 72 bytes: four to a segment, and the active one.
+    expect(log.segmentCount).toBe(3)
+  })
+
+  it('loses records without keys', () => {
+    const { log, clean } = makeCleaner({ compact: false, delete: true, retentionMs: -1 })
+    append(log, batchOf([record(null, 'x'), record('a', '1')]))
+    log.roll()
+    log.updateConfig({ ...log.config, compact: true })
+    write(log, 'z=1')
+    clean()
+    expect(texts(log)).toEqual(['1:a=1', '2:z=1'])
+  })
+
+  it('keeps what is not in the map when that is full, and goes on from there', () => {
+    // Room for eight keys.
+    const { log, env, clean } = makeCleaner({}, { dedupeBufferSize: 24 * 9, loadFactor: 1 })
+    const keys = Array.from({ length: 30 }, (_, index) => `k${index % 15}`)
+    write(log, keys.map((key, index) => `${key}=${index}`).join(' '))
+    for (let round = 0; round < 10; round++) clean()
+    expect(texts(log)).toEqual(keys.slice(15).map((key, index) => `${index + 15}:${key}=${index + 15}`))
+    expect(env.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
+  })
+
+  it('is cleaned again only when it is dirty enough', () => {
+    const { log, clean } = makeCleaner({ minCleanableRatio: 0.5 })
+    write(log, 'a=1 b=1 c=1 d=1 e=1')
+    clean()
+    write(log, 'a=2 b=2')
+    clean()
+    expect(texts(log).length).toBe(7)
+    write(log, 'c=2 d=2 e=2 a=3')
+    clean()
+    expect(texts(log)).toEqual(['6:b=2', '7:c=2', '8:d=2', '9:e=2', '10:a=3'])
+  })
+
+  it('is cleaned when a record is older than the maximum lag, and young ones are left alone', () => {
+    const { log, env, clean } = makeCleaner({
+      minCleanableRatio: 1,
+      maxCompactionLagMs: HOUR_MS,
+      minCompactionLagMs: HOUR_MS / 2,
+    })
+    write(log, 'a=1 a=2', { timestamp: env.now() })
+    env.advance(HOUR_MS / 2)
+    write(log, 'a=3', { timestamp: env.now() })
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '1:a=2', '2:a=3'])
+    env.advance(HOUR_MS / 2 - BACKOFF_MS)
+    write(log, 'a=4 a=5', { timestamp: env.now() })
+    clean()
+    expect(texts(log)).toEqual(['2:a=3', '3:a=4', '4:a=5'])
+  })
+
+  it('drops old segments too when its policy says so', () => {
+    const { log, env, clean } = makeCleaner({ delete: true, retentionMs: HOUR_MS })
+    write(log, 'a=1 b=2', { timestamp: env.now() })
+    env.advance(2 * HOUR_MS)
+    write(log, 'c=3 c=4', { timestamp: env.now() })
+    clean()
+    expect(texts(log)).toEqual(['3:c=4'])
+    expect(log.logStartOffset).toBe(2)
+  })
+})
+
+describe('a tombstone', () => {
+  it('stays for its time from the first cleaning on, then goes', () => {
+    const { log, env, clean } = makeCleaner({ deleteRetentionMs: HOUR_MS })
+    write(log, 'a=1 b=2 a z=3')
+    clean()
+    expect(texts(log)).toEqual(['1:b=2', '2:a', '3:z=3'])
+    const [, { batch }] = readBatches(log)
+    expect(batch).toMatchObject({ hasDeleteHorizon: true, maxTimestamp: T })
+    expect(batch.baseTimestamp).toBe(T + BACKOFF_MS + HOUR_MS)
+    write(log, 'z=4')
+    clean()
+    expect(texts(log)).toEqual(['1:b=2', '2:a', '4:z=4'])
+    env.advance(HOUR_MS)
+    expect(texts(log)).toEqual(['1:b=2', '2:a', '4:z=4'])
+    write(log, 'z=5')
+    clean()
+    expect(texts(log)).toEqual(['1:b=2', '5:z=5'])
+  })
+
+  it('of a key that comes again is no more than an old record', () => {
+    const { log, clean } = makeCleaner()
+    write(log, 'a=1 a a=2 z=3')
+    clean()
+    expect(texts(log)).toEqual(['2:a=2', '3:z=3'])
+  })
+})
+
+describe('producers in a cleaned log', () => {
+  const send = (log: Log, producerId: number, baseSequence: number, ...records: RecordInput[]) =>
+    append(log, batchOf(records, { producerId, producerEpoch: 0, baseSequence }))
+
+  it('are still known by their last batch, whatever is left of it', () => {
+    const { env, log, clean, reopen } = makeCleaner()
+    send(log, 1, 0, record('a', '1'))
+    send(log, 1, 1, record('a', '2'), record('b', '3'))
+    send(log, 2, 0, record('b', '4'))
+    log.roll()
+    write(log, 'a=5 b=6')
+    clean()
+    expect(texts(log)).toEqual(['4:a=5', '5:b=6'])
+    expect(readBatches(log).map(({ batch }) => [batch.baseOffset, batch.recordsCount, batch.baseSequence])).toEqual([
+      [1, 0, 1],
+      [3, 0, 0],
+      [4, 1, -1],
+      [5, 1, -1],
+    ])
+    log.close()
+    env.settle()
+    const again = reopen({ highWatermark: 6 })
+    expect(send(again, 1, 1, record('a', '2'), record('b', '3'))).toMatchObject({ duplicate: true, firstOffset: 1 })
+    expect(() => send(again, 1, 4, record('a', '7'))).toThrow()
+    expect(send(again, 1, 3, record('a', '7'))).toMatchObject({ duplicate: false, firstOffset: 6 })
+  })
+})
+
+describe('transactions in a cleaned log', () => {
+  function transactional(log: Log, producerId: number, baseSequence: number, ...records: RecordInput[]) {
+    return append(log, batchOf(records, { producerId, producerEpoch: 0, baseSequence, isTransactional: true }))
+  }
+
+  function end(log: Log, producerId: number, type: 'COMMIT' | 'ABORT') {
+    const marker = buildEndTransactionMarker({ type, coordinatorEpoch: 0, producerId, producerEpoch: 0, timestamp: T })
+    log.appendAsLeader(marker, { leaderEpoch: 0, now: T, origin: 'coordinator' })
+    log.updateHighWatermark(log.logEndOffset)
+  }
+
+  it('aborted data goes at once, its marker when its time has come', () => {
+    const { log, env, clean } = makeCleaner({ deleteRetentionMs: HOUR_MS, producerIdExpirationMs: HOUR_MS })
+    write(log, 'a=1')
+    transactional(log, 1, 0, record('a', '2'), record('b', '3'))
+    end(log, 1, 'ABORT')
+    log.roll()
+    write(log, 'c=4')
+    expect(log.read(1, { maxBytes: 1, minOneBatch: true, isolation: 'last_stable' }).abortedTransactions).toEqual([
+      { producerId: 1, firstOffset: 1 },
+    ])
+    clean()
+    // The last batch of a producer that may go on stays, empty, and its marker with it.
+    expect(texts(log)).toEqual(['0:a=1', '3:marker', '4:c=4'])
+    env.advance(2 * HOUR_MS)
+    log.applyRetention(env.now())
+    write(log, 'c=5', { timestamp: env.now() })
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '3:marker', '5:c=5'])
+    expect(log.abortedTransactions().length).toBe(1)
+    write(log, 'c=6', { timestamp: env.now() })
+    clean()
+    // Now it is the marker of a transaction without data, and waits.
+    expect(texts(log)).toEqual(['0:a=1', '3:marker', '6:c=6'])
+    expect(log.abortedTransactions()).toEqual([])
+    env.advance(HOUR_MS + 1)
+    write(log, 'c=7', { timestamp: env.now() })
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '7:c=7'])
+  })
+
+  it('an open transaction is left alone, and what it would update', () => {
+    const { log, clean } = makeCleaner()
+    write(log, 'a=1 b=2')
+    transactional(log, 1, 0, record('a', '3'))
+    log.roll()
+    write(log, 'a=4 z=5')
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '1:b=2', '2:a=3', '3:a=4', '4:z=5'])
+    end(log, 1, 'COMMIT')
+    log.roll()
+    write(log, 'z=6')
+    clean()
+    expect(texts(log)).toEqual(['1:b=2', '3:a=4', '5:marker', '6:z=6'])
+  })
+
+  it('records of an aborted transaction outdate nothing', () => {
+    const { log, clean } = makeCleaner()
+    write(log, 'a=1')
+    transactional(log, 1, 0, record('a', '2'))
+    transactional(log, 2, 0, record('a', '3'))
+    end(log, 2, 'ABORT')
+    end(log, 1, 'ABORT')
+    log.roll()
+    write(log, 'z=4')
+    clean()
+    expect(texts(log, 'last_stable').filter(text => text.includes('='))).toEqual(['0:a=1', '5:z=4'])
+  })
+})
