@@ -1,4 +1,5 @@
 import { GroupCoordinator } from '../coordinator/group/group-coordinator.ts'
+import type { LogCleaner } from '../log/cleaner/log-cleaner.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Env, LogFields } from '../util/env.ts'
@@ -22,6 +23,7 @@ import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import { BrokerLifecycle } from './lifecycle.ts'
 import type { Limits } from './limits.ts'
 import type { Link, LinkedBroker, MetadataUpdate, PeerMessageKind, PeerMessages, PreviousBrokerEpoch } from './link.ts'
+import { logCleanerOf } from './log-cleaning.ts'
 import { MemberConnections } from './member-connections.ts'
 import { MetadataChanges } from './metadata/changes.ts'
 import { MetadataImage, RESOURCE_TYPE } from './metadata/image.ts'
@@ -106,6 +108,7 @@ export class Broker implements LinkedBroker {
   /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
   readonly #coordinatedEpochs = new Map<number, number>()
   #metadataOffset = 0
+  readonly #cleaner: LogCleaner
   #retentionTimer: Timer | undefined
   #isrTimer: Timer | undefined
   #stopped = false
@@ -163,6 +166,9 @@ export class Broker implements LinkedBroker {
     this.faults = new Faults(this, options.evictDisconnected ? new MemberConnections(this) : undefined)
     this.interceptor = this.faults.isNeeded ? this.faults : undefined
     this.requestLog = new RequestLog(options.limits.requestLogSize, options.keepsFields)
+    const { storage } = options
+    this.#cleaner = logCleanerOf({ env, storage, config, replicas: this.replicas, purgatory: this.purgatory })
+    this.#cleaner.start()
     this.#scheduleRetention()
     if (this.link.mayFail) this.#scheduleIsrShrinking()
   }
@@ -332,6 +338,7 @@ export class Broker implements LinkedBroker {
   kill(): void {
     this.#stopped = true
     this.#retentionTimer?.cancel()
+    this.#cleaner.halt()
     this.#isrTimer?.cancel()
     this.lifecycle.stop()
     this.fetchers.stop()
@@ -343,6 +350,7 @@ export class Broker implements LinkedBroker {
   shutdown(): Later<void> {
     const later = new Later<void>(this.env.turns)
     this.#retentionTimer?.cancel()
+    this.#cleaner.stop()
     this.#isrTimer?.cancel()
     this.lifecycle.stop()
     this.fetchers.stop()

@@ -1,62 +1,57 @@
 /**
- * Up to where each log is clean, kept in `cleaner-offset-checkpoint` in Kafka's format: a line of topic, partition and offset each. A
- * log that was cut below its point lowers it itself.
+ * Up to where each log is clean, kept in `cleaner-offset-checkpoint` in Kafka's format. A point that is too low costs work; one that is
+ * too high, too: what was not compared then is compared with later records only. Nothing is ever lost by it.
  */
 
 import type { Storage, StorageFailure } from '../../storage/storage.ts'
 import type { Env } from '../../util/env.ts'
 import type { Later } from '../../util/later.ts'
-import { CheckpointFile } from '../checkpoint-file.ts'
+import { PartitionOffsets } from '../partition-offsets.ts'
+import type { Segments } from '../segments.ts'
 import type { CleanableLog } from './cleanable-log.ts'
 
 const FILE = 'cleaner-offset-checkpoint'
 
 export class CleanerPoints {
-  readonly #file: CheckpointFile
-  #read: Map<string, number> | undefined
+  readonly #storage: Storage
+  readonly #file: PartitionOffsets
+  readonly #points: Map<string, number>
+  /** Whose point it is: a topic may be deleted and made again. */
+  readonly #owners = new Map<string, Segments>()
 
   constructor(storage: Storage, env: Env) {
-    this.#file = new CheckpointFile(storage, FILE, env)
+    this.#storage = storage
+    this.#file = new PartitionOffsets(storage, FILE, env)
+    this.#points = new Map(this.#file.all)
   }
 
   /** Undefined for a log that was never cleaned. */
-  of(log: CleanableLog): number | undefined {
-    const known = this.#points.get(log.topicPartition)
+  of({ topicPartition, segments }: CleanableLog): number | undefined {
+    const owner = this.#owners.get(topicPartition)
+    if (owner !== undefined && owner !== segments) this.#points.delete(topicPartition)
+    this.#owners.set(topicPartition, segments)
+    const known = this.#points.get(topicPartition)
     if (known === undefined) return undefined
-    const offset = Math.min(known, log.segments.lowestCut)
-    this.#points.set(log.topicPartition, offset)
+    const offset = Math.min(known, segments.lowestCut)
+    this.#points.set(topicPartition, offset)
     return offset
   }
 
-  set(log: CleanableLog, offset: number): void {
-    log.segments.lowestCut = Number.POSITIVE_INFINITY
-    this.#points.set(log.topicPartition, offset)
-    this.#write()
+  set({ topicPartition, segments }: CleanableLog, offset: number): void {
+    segments.lowestCut = Number.POSITIVE_INFINITY
+    this.#points.set(topicPartition, offset)
+    this.#file.write(() => {
+      for (const each of this.#points.keys()) {
+        if (this.#storage.exists(each)) continue
+        this.#points.delete(each)
+        this.#owners.delete(each)
+      }
+      return new Map(this.#points)
+    })
   }
 
-  forget(topicPartition: string): void {
-    if (this.#points.delete(topicPartition)) this.#write()
-  }
-
-  /** Settles once nothing is being written any more. */
+  /** Settles once what was written last would survive a power cut. */
   settled(): Later<StorageFailure | undefined> {
     return this.#file.settled()
-  }
-
-  get #points(): Map<string, number> {
-    this.#read ??= new Map(
-      this.#file.read().map(([topic, partition, offset]) => [`${topic}-${partition}`, Number(offset)]),
-    )
-    return this.#read
-  }
-
-  #write(): void {
-    const points = this.#points
-    this.#file.write(() =>
-      [...points].map(([name, offset]) => {
-        const dash = name.lastIndexOf('-')
-        return `${name.slice(0, dash)} ${name.slice(dash + 1)} ${offset}`
-      }),
-    )
   }
 }

@@ -76,20 +76,16 @@ export class LogCleaner {
 
   /** Gives up what it is doing, and does nothing more. Settles once what it knows is written down. */
   stop(): Later<StorageFailure | undefined> {
-    this.#isStopped = true
-    this.#timer?.cancel()
     this.#giveUp()
+    this.halt()
     return this.#points.settled()
   }
 
-  /** A log is about to be closed or deleted: the cleaner lets go of it. */
-  release(log: { readonly topicPartition: string }, isDeleted: boolean): void {
-    if (this.#current?.log.topicPartition === log.topicPartition) {
-      this.#timer?.cancel()
-      this.#giveUp()
-      if (!this.#isStopped) this.#rest(PAUSE_MS)
-    }
-    if (isDeleted) this.#points.forget(log.topicPartition)
+  /** Does nothing more, as if the process were gone. */
+  halt(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    this.#current = undefined
   }
 
   #giveUp(): void {
