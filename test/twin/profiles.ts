@@ -7,7 +7,7 @@ import { readScript, type Script } from './script.ts'
 const FOLDER = join(import.meta.dirname, 'scenarios')
 
 /** Profile `three` has three brokers: ids 1 to 3, each in a rack of its own: r1, r2, r3. */
-export type Profile = 'main' | 'strict' | 'three'
+export type Profile = 'main' | 'strict' | 'cleaning' | 'three'
 
 export function scripts(profile: Profile): Script[] {
   return readdirSync(FOLDER)

@@ -16,7 +16,7 @@ const JOBS = 16
 /** The longest that a scenario may take, and it waits for those before it. */
 const TIMEOUT_MS = 100_000
 
-for (const profile of ['main', 'strict'] satisfies Profile[]) {
+for (const profile of ['main', 'strict', 'cleaning'] satisfies Profile[]) {
   describe(profile, () => {
     const played = scripts(profile).flatMap(({ file, scenarios }) =>
       scenarios.filter(({ name }) => reasonPending(file, name) === undefined).map(scenario => ({ file, scenario })),
