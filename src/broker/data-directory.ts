@@ -28,7 +28,7 @@ export interface DataDirectory {
   readonly formatVersion: number
   /** True when it was made just now. */
   readonly isNew: boolean
-  /** True when the broker before stopped in good order; undefined epoch where it did not say. */
+  /** True when the broker before stopped in good order. */
   readonly cleanShutdown: boolean
   /** The broker epoch under which it stopped in good order, or −1. */
   readonly brokerEpoch: number
@@ -48,8 +48,6 @@ export interface DataDirectoryOptions {
   readonly nodeId: number
   /** For a directory that is made; a new one by default. One that is there has to belong to this cluster if it is given. */
   readonly clusterId?: string
-  /** Which release makes it, for people. */
-  readonly createdBy: string
   random(): number
 }
 
@@ -67,7 +65,7 @@ export function readFormat(storage: Storage): { version: number } | DataDirector
   }
 }
 
-/** Reads the root of a data directory, and makes it in an empty one. Takes the mark of a good stop away. */
+/** Reads the root of a data directory, and makes it in an empty one. */
 export function openDataDirectory(options: DataDirectoryOptions): Later<DataDirectory | DataDirectoryProblem> {
   const { storage, turns } = options
   const format = readFormat(storage)
@@ -88,12 +86,7 @@ export function openDataDirectory(options: DataDirectoryOptions): Later<DataDire
   return prepare(directory, options)
 }
 
-/** Says that everything was closed in good order; the next open need not look at what was written. */
-export function markCleanShutdown(storage: Storage, brokerEpoch: number): Later<StorageFailure | undefined> {
-  return storage.replace(CLEAN_SHUTDOWN_FILE, utf8Encode(JSON.stringify({ version: 0, brokerEpoch })))
-}
-
-/** What the last broker left; not for use by one that has begun to write. */
+/** What the last broker left; `LogDirectory` writes it, and takes it away. */
 function readCleanShutdown(storage: Storage): { cleanShutdown: boolean; brokerEpoch: number } {
   const text = readText(storage, CLEAN_SHUTDOWN_FILE)
   if (text === undefined) return { cleanShutdown: false, brokerEpoch: -1 }
@@ -147,22 +140,17 @@ function checkRoot(
   return undefined
 }
 
-/** Writes what is not there yet, and takes away the mark of a good stop before anything else can be written. */
+/** Writes what is not there yet, and sweeps away what was being removed when the last process died. */
 function prepare(
   directory: DataDirectory,
-  { storage, turns, createdBy }: DataDirectoryOptions,
+  { storage, turns }: DataDirectoryOptions,
 ): Later<DataDirectory | DataDirectoryProblem> {
   const prepared = new Later<DataDirectory | DataDirectoryProblem>(turns)
   const steps: (() => Later<StorageFailure | undefined>)[] = []
   if (directory.isNew) {
-    steps.push(() => storage.replace(FORMAT_FILE, formatText(directory.formatVersion, createdBy)))
+    steps.push(() => storage.replace(FORMAT_FILE, formatText(directory.formatVersion)))
     steps.push(() => storage.replace(META_FILE, metaText(directory)))
   }
-  if (directory.cleanShutdown) {
-    steps.push(() => storage.remove(CLEAN_SHUTDOWN_FILE))
-    steps.push(() => storage.syncDirectory(''))
-  }
-  // What was being removed when the one before died.
   for (const name of storage.list('')) if (name.endsWith('.deleted')) steps.push(() => storage.remove(name))
   const next = () => {
     const step = steps.shift()
@@ -176,10 +164,8 @@ function prepare(
   return prepared
 }
 
-function formatText(version: number, createdBy: string): Uint8Array {
-  return utf8Encode(
-    `# The format of this data directory. Do not change it.\nformat.version=${version}\ncreated.by=${createdBy}\n`,
-  )
+function formatText(version: number): Uint8Array {
+  return utf8Encode(`# The format of this data directory of Ottla. Do not change it.\nformat.version=${version}\n`)
 }
 
 /** As `PropertiesUtils.writePropertiesFile` of Kafka writes it, without the date. */

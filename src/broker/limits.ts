@@ -15,6 +15,8 @@ export interface Limits {
   readonly unsentBytesTotal: number
   /** Bytes of records kept in memory; beyond it producing is refused for good, POLICY_VIOLATION with a message that says so. */
   readonly memoryBytes: number
+  /** Files of a data directory that are open at a time; others are opened again when they are used. */
+  readonly openFiles: number
   /** How many requests the request log remembers. */
   readonly requestLogSize: number
 }
@@ -28,5 +30,6 @@ export const DEFAULT_LIMITS: Limits = {
   unsentBytes: 64 * MEBIBYTE,
   unsentBytesTotal: 512 * MEBIBYTE,
   memoryBytes: 1024 * MEBIBYTE,
+  openFiles: 4000,
   requestLogSize: 0,
 }

@@ -6,6 +6,8 @@ export interface ScreenFacts {
   version: string
   bootstrapServers: string
   clusterId: string
+  /** Where everything is kept; undefined in memory. */
+  data: { directory: string; flush: 'os' | 'commit' } | undefined
   /** Where metrics are, if they are. */
   http: string | undefined
   /** The release of Kafka that is emulated, if one is. */
@@ -14,6 +16,14 @@ export interface ScreenFacts {
   topics: string[]
   /** True when the broker listens for other machines, but tells them an address of this one. */
   needsAdvertised: boolean
+}
+
+function describeData(data: ScreenFacts['data']): string {
+  if (data === undefined) return 'in memory; it is gone when the broker stops'
+  const { directory, flush } = data
+  return flush === 'commit'
+    ? `${directory}; what is acknowledged survives a power cut`
+    : `${directory}; what is acknowledged survives a crash of the broker`
 }
 
 export function renderScreen(facts: ScreenFacts): string {
@@ -26,7 +36,7 @@ export function renderScreen(facts: ScreenFacts): string {
 
   address    ${bootstrapServers}${facts.needsAdvertised ? warning : ''}
   cluster    ${facts.clusterId}
-  data       in memory; it is gone when the broker stops
+  data       ${describeData(facts.data)}
   topics     ${topics}${facts.http === undefined ? '' : `\n  metrics    ${facts.http}/metrics`}${facts.emulates === undefined ? '' : `\n  emulates   Apache Kafka ${facts.emulates}`}
 
   kcat       echo hello | kcat -b ${bootstrapServers} -P -t ${topic}

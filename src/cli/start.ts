@@ -15,6 +15,8 @@ interface StartOptions {
   host: string
   advertised?: string
   topic: string[]
+  data?: string
+  flush?: 'os' | 'commit'
   c: Record<string, string>
   config: Record<string, string>
   logLevel: LogLevel
@@ -27,7 +29,14 @@ const KAFKA_CONFIGS = { 'group.initial.rebalance.delay.ms': '3000' }
 
 export function startCommand(version: string): Command {
   return new Command('start')
-    .description('Start a broker that keeps everything in memory.')
+    .description('Start a broker, in memory or on a data directory.')
+    .option('--data <directory>', 'keep everything in this directory; without it, in memory')
+    .addOption(
+      new Option(
+        '--flush <when>',
+        'when records come to the disk: os leaves it to the system (default), commit acknowledges once they are there',
+      ).choices(['os', 'commit']),
+    )
     .option('--port <port>', 'port to listen on, 0 for any that is free', readPort, 9092)
     .option('--host <address>', 'address to listen on, 0.0.0.0 for all', '127.0.0.1')
     .option('--advertised <host:port>', 'how clients are told to reach the broker')
@@ -45,11 +54,17 @@ export function startCommand(version: string): Command {
 }
 
 async function start(options: StartOptions, version: string): Promise<void> {
+  if (options.flush !== undefined && options.data === undefined) {
+    const hint = 'name a directory with --data, or leave --flush out'
+    throw new OttlaError('OTTLA_INVALID_OPTION', '--flush is for brokers with --data', { hint })
+  }
   const broker = await startBroker({
     port: options.port,
     host: options.host,
     advertised: options.advertised,
     topics: options.topic,
+    dataDir: options.data,
+    flush: options.flush,
     configs: { ...KAFKA_CONFIGS, ...options.config, ...options.c },
     emulate: options.emulate,
     logLevel: options.logLevel,
@@ -63,6 +78,7 @@ async function start(options: StartOptions, version: string): Promise<void> {
     version,
     bootstrapServers: broker.bootstrapServers,
     clusterId: broker.clusterId,
+    data: options.data === undefined ? undefined : { directory: options.data, flush: options.flush ?? 'os' },
     http: broker.http,
     emulates: options.emulate && RELEASES[options.emulate].version,
     topics: options.topic,
@@ -75,6 +91,10 @@ async function start(options: StartOptions, version: string): Promise<void> {
 function explain(error: unknown): never {
   if (error instanceof OttlaError && error.code === 'OTTLA_PORT_IN_USE') {
     const hint = 'stop whoever listens there, choose another with --port, or take any that is free with --port 0'
+    throw new OttlaError(error.code, error.message, { hint, cause: error })
+  }
+  if (error instanceof OttlaError && error.code === 'OTTLA_DATA_DIR_LOCKED') {
+    const hint = 'stop that broker, or choose another directory with --data'
     throw new OttlaError(error.code, error.message, { hint, cause: error })
   }
   throw error

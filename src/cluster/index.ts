@@ -1,3 +1,5 @@
 /** The pure broker as a whole: what `node/`, tests and the simulator start. */
 export { Cluster, type TopicDeclaration } from './cluster.ts'
+export { DiskCluster } from './disk-cluster.ts'
 export { type ClusterSnapshot, MemoryCluster } from './memory-cluster.ts'
+export type { StandaloneCluster } from './standalone.ts'

@@ -119,8 +119,23 @@ export class LogDirectory {
     })
   }
 
+  /**
+   * Moves logs out of the way that are of no partition that there is: their topic was deleted and the process died before they were.
+   * They are not deleted: were it the metadata that is damaged, they are all that is left.
+   *
+   * @param isKnown says of a partition of a topic, and of the topic's id where that is known, whether there is one
+   */
+  setStraysAside(isKnown: (topic: string, partition: number, topicId: string | undefined) => boolean): void {
+    for (const name of this.#storage.list('')) {
+      const [, topic, partition] = /^(.+)-(\d+)$/.exec(name) ?? []
+      if (topic === undefined || name === METADATA) continue
+      const topicId = readTopicId(this.#storage, name)
+      if (!isKnown(topic, Number(partition), topicId)) this.#setAside(name, topicId)
+    }
+  }
+
   /** Moves the log of a topic that is not known out of the way, as Kafka does: it may be of use to somebody. */
-  #setAside(topicPartition: string, topicId: string): void {
+  #setAside(topicPartition: string, topicId: string | undefined): void {
     const to = this.#nameFor(topicPartition, STRAY_SUFFIX)
     this.#env.log('warn', 'a log of a topic that does not exist any more is set aside', {
       path: topicPartition,

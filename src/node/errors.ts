@@ -13,6 +13,11 @@ export const OTTLA_ERRORS = {
   OTTLA_BROKER_CLOSED: 'A method was called on a broker that is closed.',
   OTTLA_NOT_REACHED: 'A broker in another process does not answer, or not to this token.',
   OTTLA_TIMEOUT: 'Something that was waited for did not come; the message says what there was instead.',
+  OTTLA_DATA_DIR_LOCKED: 'Another broker, of this process or another one, uses the data directory.',
+  OTTLA_DATA_DIR_TOO_NEW: 'The data directory was written by a later release, whose format this one does not know.',
+  OTTLA_DATA_DIR_INVALID:
+    'The directory is not a data directory of Ottla, or of another node, or what it says of itself is broken.',
+  OTTLA_DATA_DIR_FAILED: 'The data directory cannot be made, read, or written.',
   OTTLA_WRONG_MODE: 'A method needs a broker that was started in another way.',
   OTTLA_WORKER_STOPPED: 'The worker thread of a broker ended without being asked to.',
 } as const

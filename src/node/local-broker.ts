@@ -3,21 +3,19 @@
  * The one place where the pure part meets the platform.
  */
 import { describeBroker } from '../broker/describe.ts'
-import { MemoryCluster } from '../cluster/index.ts'
+import { MemoryCluster, type StandaloneCluster } from '../cluster/index.ts'
 import type { StartedBroker } from './broker-handle.ts'
-import { OttlaError, toError } from './errors.ts'
+import { OttlaError } from './errors.ts'
 import type { HttpControl, HttpEndpoint } from './http.ts'
 import { LocalMethods } from './local-methods.ts'
 import type { LogFunction } from './log.ts'
+import { openCluster } from './open-cluster.ts'
 import { type CheckedOptions, formatAddress, isWildcard } from './options.ts'
-import { nodeRecordsPlatform } from './records-platform.ts'
 import type { BrokerFacts } from './running-broker.ts'
 import { TcpServer } from './server.ts'
 import { SystemEnv } from './system-env.ts'
 
-/** A cluster of one: its only broker's id, as in Kafka's own quick start. */
-const BROKER_ID = 1
-/** A shutdown that waits longer than this for parked requests goes on without them. */
+/** A shutdown in memory that waits longer than this for parked requests goes on without them. A disk gets the time it takes. */
 const SHUTDOWN_MS = 250
 
 export async function startLocalBroker(
@@ -34,27 +32,21 @@ export async function startLocalBroker(
     },
   })
   try {
-    return await start(options, env, onFatal)
+    const cluster = await openCluster(options, env, onFatal)
+    try {
+      return await start(options, env, cluster)
+    } catch (error) {
+      await env.settled(() => cluster.shutdown())
+      throw error
+    }
   } catch (error) {
     env.close()
     throw error
   }
 }
 
-async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: Error) => void): Promise<StartedBroker> {
-  const { advertised, limits } = options
-  const cluster = new MemoryCluster({
-    env,
-    brokerId: BROKER_ID,
-    platform: nodeRecordsPlatform,
-    maxBytes: limits.memoryBytes,
-    configs: options.configs,
-    keepsFields: options.trace,
-    evictDisconnected: options.evictDisconnected,
-    emulates: options.emulate,
-    limits,
-    onFatal: error => onFatal(toError(error)),
-  })
+async function start(options: CheckedOptions, env: SystemEnv, cluster: StandaloneCluster): Promise<StartedBroker> {
+  const { advertised } = options
   const server = await TcpServer.listen({
     env,
     acceptor: cluster,
@@ -99,7 +91,7 @@ async function start(options: CheckedOptions, env: SystemEnv, onFatal: (error: E
 /** The HTTP side, if it is asked for; its code is loaded only then. */
 async function startObserver(
   { http }: CheckedOptions,
-  cluster: MemoryCluster,
+  cluster: StandaloneCluster,
   control: HttpControl,
 ): Promise<HttpEndpoint | undefined> {
   if (http === undefined) return undefined
@@ -116,13 +108,13 @@ class LocalBroker implements StartedBroker {
   readonly methods: LocalMethods
   readonly #http: HttpEndpoint | undefined
   readonly #env: SystemEnv
-  readonly #cluster: MemoryCluster
+  readonly #cluster: StandaloneCluster
   readonly #server: TcpServer
 
   constructor(
     facts: BrokerFacts,
     env: SystemEnv,
-    cluster: MemoryCluster,
+    cluster: StandaloneCluster,
     server: TcpServer,
     { http, methods }: { http: HttpEndpoint | undefined; methods: LocalMethods },
   ) {
@@ -145,6 +137,7 @@ class LocalBroker implements StartedBroker {
   }
 
   async #shutDown(): Promise<void> {
+    if (!(this.#cluster instanceof MemoryCluster)) return void (await this.#env.settled(() => this.#cluster.shutdown()))
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, SHUTDOWN_MS)

@@ -21,7 +21,7 @@ import {
   type TopicRecordInput,
 } from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
-import type { ClusterSnapshot, MemoryCluster, TopicDeclaration } from '../cluster/index.ts'
+import { type ClusterSnapshot, MemoryCluster, type StandaloneCluster, type TopicDeclaration } from '../cluster/index.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import { parseDuration } from '../util/duration.ts'
 import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal } from './broker-methods.ts'
@@ -32,13 +32,13 @@ import { Waits } from './waits.ts'
 
 export class LocalMethods implements BrokerMethods {
   readonly #env: SystemEnv
-  readonly #cluster: MemoryCluster
+  readonly #cluster: StandaloneCluster
   readonly #snapshots = new Map<number, ClusterSnapshot>()
   /** Those that one call put in force, and the faults of the broker in which it did. */
   readonly #faults = new Map<FaultId, { owner: Faults; faults: readonly Fault[] }>()
   readonly #waits: Waits
 
-  constructor(env: SystemEnv, cluster: MemoryCluster) {
+  constructor(env: SystemEnv, cluster: StandaloneCluster) {
     this.#env = env
     this.#cluster = cluster
     this.#waits = new Waits(env)
@@ -79,19 +79,30 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async reset() {
-    await this.#env.settled(() => this.#cluster.reset())
+    const memory = this.#inMemory('reset')
+    await this.#env.settled(() => memory.reset())
   }
 
   async snapshot(): Promise<BrokerSnapshot> {
+    const memory = this.#inMemory('snapshot')
     const id = this.#snapshots.size + 1
-    this.#snapshots.set(id, this.#cluster.snapshot())
-    return { clusterId: this.#cluster.clusterId, id }
+    this.#snapshots.set(id, memory.snapshot())
+    return { clusterId: memory.clusterId, id }
   }
 
   async restore({ clusterId, id }: BrokerSnapshot) {
-    const snapshot = clusterId === this.#cluster.clusterId ? this.#snapshots.get(id) : undefined
+    const memory = this.#inMemory('restore')
+    const snapshot = clusterId === memory.clusterId ? this.#snapshots.get(id) : undefined
     if (snapshot === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', 'this is no snapshot of this broker')
-    await this.#env.settled(() => this.#cluster.restore(snapshot))
+    await this.#env.settled(() => memory.restore(snapshot))
+  }
+
+  #inMemory(method: string): MemoryCluster {
+    if (this.#cluster instanceof MemoryCluster) return this.#cluster
+    const hint = 'start it without dataDir, or copy the directory while no broker uses it'
+    throw new OttlaError('OTTLA_WRONG_MODE', `${method} is for brokers in memory, and this one has a data directory`, {
+      hint,
+    })
   }
 
   async addFault(rule: FaultRule) {

@@ -33,6 +33,17 @@ export interface BrokerOptions {
   advertised?: string
   /** Topics to create: `'orders'`, `'orders:12'` with twelve partitions, or an object. */
   topics?: (string | TopicOption)[]
+  /**
+   * Keeps everything in this directory, which is made if it is not there, and loads what is in it; without it everything is in
+   * memory and gone with the broker. One broker at a time has it.
+   */
+  dataDir?: string
+  /**
+   * When records are brought to the disk, with a `dataDir`. `os`, the default as it is Kafka's, leaves it to the operating system:
+   * what was acknowledged survives the end of the process, however it ends, and not that of the machine. `commit` acknowledges
+   * records once they are on the disk (`log.flush.interval.messages=1`). See docs/durability.md.
+   */
+  flush?: 'os' | 'commit'
   /** Broker configs by Kafka's names; `group.initial.rebalance.delay.ms` is 0 unless given here. */
   configs?: Configs
   /** Where log lines go: a function, a logger like pino, or false. By default warnings go to standard error. */
@@ -88,6 +99,8 @@ export interface CheckedOptions {
   host: string
   advertised: Address
   topics: { name: string; partitions?: number; configs?: Record<string, string> }[]
+  /** Undefined in memory. */
+  dataDir: string | undefined
   configs: Record<string, string>
   limits: Limits
   virtualTime: boolean
@@ -98,7 +111,7 @@ export interface CheckedOptions {
 }
 
 const OPTION_NAMES =
-  'port host advertised topics configs log logLevel onFatal worker time trace evictDisconnected emulate limits http'.split(
+  'port host advertised topics dataDir flush configs log logLevel onFatal worker time trace evictDisconnected emulate limits http'.split(
     ' ',
   )
 /** Enough to see what a test's clients did; the command keeps none. */
@@ -120,7 +133,12 @@ export function checkOptions(options: BrokerOptions): CheckedOptions {
     host,
     advertised: options.advertised === undefined ? defaultAddress(host) : parseAddress(options.advertised),
     topics: checkTopics(options.topics ?? []),
-    configs: checkConfigs({ 'group.initial.rebalance.delay.ms': 0, ...options.configs }, BROKER_DEFINITIONS, 'broker'),
+    dataDir: checkDataDir(options),
+    configs: checkConfigs(
+      { 'group.initial.rebalance.delay.ms': 0, ...flushConfigs(options), ...options.configs },
+      BROKER_DEFINITIONS,
+      'broker',
+    ),
     limits: checkLimits(options.limits ?? {}),
     trace: options.trace ?? false,
     evictDisconnected: options.evictDisconnected ?? false,
@@ -201,6 +219,22 @@ function checkConfigs(
     checked[name] = value
   }
   return checked
+}
+
+function checkDataDir({ dataDir, time }: BrokerOptions): string | undefined {
+  if (dataDir === undefined) return undefined
+  if (typeof dataDir !== 'string' || dataDir === '')
+    throw invalid(`not a directory: ${dataDir}`, 'name one for the data')
+  // What was written in a time to come would be there when the clock is back.
+  if (time === 'virtual') throw invalid('a data directory goes by the real time', 'leave out time, or dataDir')
+  return dataDir
+}
+
+function flushConfigs({ flush, dataDir }: BrokerOptions): Configs {
+  if (flush === undefined) return {}
+  if (flush !== 'os' && flush !== 'commit') throw invalid(`flush cannot be ${flush}`, "it is 'os' or 'commit'")
+  if (dataDir === undefined) throw invalid('flush needs a dataDir', 'in memory there is nothing to flush to')
+  return flush === 'commit' ? { 'log.flush.interval.messages': 1 } : {}
 }
 
 function checkLimits(limits: Partial<Limits>): Limits {

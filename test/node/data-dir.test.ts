@@ -1,0 +1,119 @@
+import { readdirSync } from 'node:fs'
+import { type Consumer, Kafka, logLevel } from 'kafkajs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type BrokerOptions, type RunningBroker, startBroker } from '../../src/node/index.ts'
+import { temporaryDirectory } from '../support/disk.ts'
+
+const running: RunningBroker[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(broker => broker.close()))
+})
+
+async function start(options: BrokerOptions): Promise<RunningBroker> {
+  const broker = await startBroker({ log: false, ...options })
+  running.push(broker)
+  return broker
+}
+
+const clientOf = (broker: RunningBroker) =>
+  new Kafka({ brokers: [broker.bootstrapServers], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 50 } })
+
+async function produce(broker: RunningBroker, topic: string, values: string[], partition = 0): Promise<void> {
+  const producer = clientOf(broker).producer({ idempotent: true, maxInFlightRequests: 1 })
+  await producer.connect()
+  await producer.send({ topic, messages: values.map(value => ({ key: 'k', value, partition })) })
+  await producer.disconnect()
+}
+
+/** Reads until `count` records came, and commits behind them. */
+async function consume(broker: RunningBroker, topic: string, groupId: string, count: number): Promise<string[]> {
+  const consumer: Consumer = clientOf(broker).consumer({ groupId, maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  const seen: string[] = []
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`saw only ${seen}`)), 20_000)
+    consumer
+      .run({
+        autoCommit: false,
+        eachMessage: async ({ message, partition }) => {
+          seen.push(String(message.value))
+          if (seen.length < count) return
+          clearTimeout(timer)
+          await consumer.commitOffsets([{ topic, partition, offset: String(Number(message.offset) + 1) }])
+          resolve()
+        },
+      })
+      .catch(reject)
+  })
+  await consumer.disconnect()
+  return seen
+}
+
+describe.each([
+  ['in this thread', false],
+  ['in a worker thread', true],
+])('a broker with a data directory %s', (_, worker) => {
+  it('has everything again when it is started anew', async () => {
+    const dataDir = temporaryDirectory()
+    const first = await start({ dataDir, worker, topics: ['orders:2'] })
+    const admin = clientOf(first).admin()
+    await admin.connect()
+    await admin.createTopics({
+      topics: [{ topic: 'made', numPartitions: 3, configEntries: [{ name: 'retention.ms', value: '12345' }] }],
+    })
+    await produce(first, 'orders', ['a', 'b', 'c'])
+    expect(await consume(first, 'orders', 'group', 2)).toEqual(['a', 'b'])
+    await admin.disconnect()
+    const { topics } = await first.describe()
+    await first.close()
+    expect(readdirSync(dataDir)).toContain('.kafka_cleanshutdown')
+
+    const second = await start({ dataDir, worker, topics: ['orders:2'] })
+    expect(second.clusterId).toBe(first.clusterId)
+    const again = (await second.describe()).topics
+    expect(again.map(({ name, topicId }) => [name, topicId])).toEqual(
+      topics.map(({ name, topicId }) => [name, topicId]),
+    )
+    const configs = clientOf(second).admin()
+    await configs.connect()
+    const { resources } = await configs.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: 2, name: 'made', configNames: ['retention.ms'] }],
+    })
+    expect(resources[0].configEntries[0]).toMatchObject({ configName: 'retention.ms', configValue: '12345' })
+    expect(await configs.fetchOffsets({ groupId: 'group', topics: ['orders'] })).toMatchObject([
+      { partitions: expect.arrayContaining([expect.objectContaining({ partition: 0, offset: '2' })]) },
+    ])
+    await configs.disconnect()
+    await produce(second, 'orders', ['d'])
+    expect(await consume(second, 'orders', 'group', 2)).toEqual(['c', 'd'])
+  })
+
+  it('is refused while another broker has the directory, and says who', async () => {
+    const dataDir = temporaryDirectory()
+    const first = await start({ dataDir, worker })
+    await expect(start({ dataDir, worker })).rejects.toMatchObject({
+      code: 'OTTLA_DATA_DIR_LOCKED',
+      message: expect.stringContaining(`${dataDir} is in use by the broker of process ${process.pid}`),
+      hint: expect.stringContaining('stop that one'),
+    })
+    await first.close()
+    await (await start({ dataDir, worker })).close()
+  })
+
+  it('leaves the directory free when its port is taken', async () => {
+    const dataDir = temporaryDirectory()
+    const { port } = await start({})
+    await expect(start({ dataDir, worker, port })).rejects.toMatchObject({ code: 'OTTLA_PORT_IN_USE' })
+    await start({ dataDir, worker })
+  })
+
+  it('cannot be put back', async () => {
+    const broker = await start({ dataDir: temporaryDirectory(), worker })
+    const refused = { code: 'OTTLA_WRONG_MODE', hint: expect.stringContaining('without dataDir') }
+    await expect(broker.reset()).rejects.toMatchObject(refused)
+    await expect(broker.snapshot()).rejects.toMatchObject(refused)
+    await expect(broker.restore({ clusterId: broker.clusterId, id: 1 })).rejects.toMatchObject(refused)
+  })
+})
