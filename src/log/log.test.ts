@@ -516,6 +516,15 @@ describe('truncation', () => {
     expect(readTexts(log)).toEqual(['0:a', '1:x'])
   })
 
+  it('at the end forgets an epoch that begins there and has written nothing', () => {
+    const { log } = makeLog()
+    append(log, batchOf(['a']), { leaderEpoch: 0 })
+    log.assignEpochStartOffset(5, 1)
+    expect(log.latestEpoch).toBe(5)
+    log.truncateTo(1)
+    expect([log.latestEpoch, log.logEndOffset]).toEqual([0, 1])
+  })
+
   it('inside of a batch ends before that batch', () => {
     const { log } = makeLog()
     append(log, batchOf(['a']))

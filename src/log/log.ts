@@ -163,7 +163,11 @@ export class Log extends ReadableLog {
    */
   truncateTo(offset: number): void {
     const { segments } = this.local
-    if (offset >= this.logEndOffset) return
+    if (offset >= this.logEndOffset) {
+      // An epoch that begins there, without a record yet, may be one that its leader never had.
+      if (this.state.epochs.truncateFromEnd(offset)) this.state.writeEpochs()
+      return
+    }
     if (offset < segments.first.baseOffset) return this.truncateFullyAndStartAt(offset)
     try {
       this.local.truncateTo(offset)
