@@ -5,6 +5,7 @@
 
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
+import { compactionHistories } from './compactions.ts'
 import { groupHistories } from './groups.ts'
 import { logHistories } from './logs.ts'
 import {
@@ -12,8 +13,10 @@ import {
   EARLY_WATERMARK,
   EXPIRED_MEMBER,
   type Fault,
+  FIRST_OF_KEY,
   GAP,
   GREEDY_RETENTION,
+  SAME_HASH,
   STALE_GENERATION,
   SURVIVING_OFFSETS,
 } from './planted.ts'
@@ -28,6 +31,7 @@ interface Case {
 
 const groups = { by: 'groups', histories: groupHistories() as fc.IRawProperty<unknown> }
 const logs = { by: 'logs', histories: logHistories() as fc.IRawProperty<unknown> }
+const compactions = { by: 'compactions', histories: compactionHistories() as fc.IRawProperty<unknown> }
 const replicas = { by: 'replicas', histories: replicaHistories() as fc.IRawProperty<unknown> }
 
 const CASES: Case[] = [
@@ -38,6 +42,8 @@ const CASES: Case[] = [
   { fault: DUPLICATE, within: 20, ...logs },
   { fault: GAP, within: 20, ...logs },
   { fault: GREEDY_RETENTION, within: 40, ...logs },
+  { fault: FIRST_OF_KEY, within: 20, ...compactions },
+  { fault: SAME_HASH, within: 20, ...compactions },
   { fault: EARLY_WATERMARK, within: 20, ...replicas },
 ]
 

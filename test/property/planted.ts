@@ -6,6 +6,8 @@
 import { classicTimeouts } from '../../src/coordinator/group/classic/timeouts.ts'
 import { GroupCoordinator } from '../../src/coordinator/group/group-coordinator.ts'
 import type { GroupContext, OffsetCommitRequest } from '../../src/coordinator/group/group-requests.ts'
+import { OffsetMap } from '../../src/log/cleaner/offset-map.ts'
+import { SipHash } from '../../src/log/cleaner/sip-hash.ts'
 import { Log } from '../../src/log/log.ts'
 import { type ProducerRules, ProducerStates } from '../../src/log/producer-state.ts'
 import type { BatchHeader } from '../../src/records/batch-header.ts'
@@ -103,6 +105,28 @@ export const GREEDY_RETENTION: Fault = {
         const count = original.call(this, now)
         if (count > 0 && this.logStartOffset < this.highWatermark) this.deleteRecordsBefore(this.logStartOffset + 1)
         return count
+      }
+    }),
+}
+
+/** The cleaner takes the first record of a key for its last. */
+export const FIRST_OF_KEY: Fault = {
+  name: 'the cleaner keeps the first record of a key',
+  plant: () =>
+    replace(OffsetMap.prototype, 'put', original => {
+      return function (this: OffsetMap, bytes, start, end, offset) {
+        if (this.get(bytes, start, end) < 0) original.call(this, bytes, start, end, offset)
+      }
+    }),
+}
+
+/** The cleaner takes some keys for the same. */
+export const SAME_HASH: Fault = {
+  name: 'two keys have the same hash',
+  plant: () =>
+    replace(SipHash.prototype, 'hash', () => {
+      return (bytes, start, _end, out) => {
+        out.fill(bytes[start] >> 1)
       }
     }),
 }
