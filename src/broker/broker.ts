@@ -32,6 +32,7 @@ import type { Partition } from './partition.ts'
 import { ProducerIds } from './producer-ids.ts'
 import { Purgatory } from './purgatory.ts'
 import { ClientQuotas } from './quotas/client-quotas.ts'
+import { ReplicaFailures } from './replica-failures.ts'
 import { Replicas } from './replicas.ts'
 import { Fetchers } from './replication/fetchers.ts'
 import { IsrChanges } from './replication/isr-changes.ts'
@@ -105,6 +106,7 @@ export class Broker implements LinkedBroker {
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
   readonly #isrChanges: IsrChanges
+  readonly #replicaFailures: ReplicaFailures
   /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
   readonly #coordinatedEpochs = new Map<number, number>()
   #metadataOffset = 0
@@ -139,6 +141,7 @@ export class Broker implements LinkedBroker {
       purgatory: this.purgatory,
       forgetProducers: options.forgetProducers,
       askForIsr: partition => this.#isrChanges.ask(partition),
+      failed: partition => this.#replicaFailed(partition),
     })
     this.lifecycle = new BrokerLifecycle({
       brokerId: this.id,
@@ -150,6 +153,7 @@ export class Broker implements LinkedBroker {
     })
     const replication = { brokerId: this.id, brokerEpoch: () => this.brokerEpoch, env, config, link: this.link }
     this.#isrChanges = new IsrChanges(replication)
+    this.#replicaFailures = new ReplicaFailures(replication)
     this.fetchers = new Fetchers(replication)
     this.replicaFetches = new ReplicaFetchServer({ env, replicas: this.replicas, purgatory: this.purgatory })
     this.groups = new GroupCoordinator({
@@ -169,6 +173,7 @@ export class Broker implements LinkedBroker {
     const { storage } = options
     this.#cleaner = logCleanerOf({ env, storage, config, replicas: this.replicas, purgatory: this.purgatory })
     this.#cleaner.start()
+    this.replicas.start()
     this.#scheduleRetention()
     if (this.link.mayFail) this.#scheduleIsrShrinking()
   }
@@ -262,7 +267,7 @@ export class Broker implements LinkedBroker {
   #elect(partition: Partition): void {
     if (partition.topic !== CONSUMER_OFFSETS) return
     const { index, leaderEpoch } = partition
-    if (partition.gone || !partition.isLeader) return this.#resign(index)
+    if (partition.gone || partition.failure || !partition.isLeader) return this.#resign(index)
     if (this.#coordinatedEpochs.get(index) === leaderEpoch) return
     this.#coordinatedEpochs.set(index, leaderEpoch)
     this.groups.elected(index, coordinatorLog(partition, this.platform))
@@ -271,6 +276,15 @@ export class Broker implements LinkedBroker {
   #resign(index: number): void {
     this.#coordinatedEpochs.delete(index)
     this.groups.resigned(index)
+  }
+
+  /** A log failed: nothing is led, followed or coordinated by it any more, and the cluster is told. */
+  #replicaFailed(partition: Partition): void {
+    this.env.turns.enqueue(() => {
+      if (partition.topic === CONSUMER_OFFSETS) this.#resign(partition.index)
+      this.fetchers.remove(partition.key)
+    })
+    this.#replicaFailures.add(partition)
   }
 
   /** Another broker has a message. */
@@ -343,6 +357,8 @@ export class Broker implements LinkedBroker {
     this.lifecycle.stop()
     this.fetchers.stop()
     this.#isrChanges.stop()
+    this.#replicaFailures.stop()
+    this.replicas.directory.cancel()
     this.dropConnections()
   }
 
@@ -355,6 +371,8 @@ export class Broker implements LinkedBroker {
     this.lifecycle.stop()
     this.fetchers.stop()
     this.#isrChanges.stop()
+    this.#replicaFailures.stop()
+    this.replicas.directory.cancel()
     this.faults.endAll()
     this.groups.shutdown()
     this.purgatory.expireAll()

@@ -7,6 +7,7 @@ import type { createTopics } from '../protocol/apis/create-topics.ts'
 import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
 import type { electLeaders } from '../protocol/apis/elect-leaders.ts'
 import type { incrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
+import type { listPartitionReassignments } from '../protocol/apis/list-partition-reassignments.ts'
 import type { unregisterBroker } from '../protocol/apis/unregister-broker.ts'
 import type { updateFeatures } from '../protocol/apis/update-features.ts'
 import type { Api, Decoded, Encodable, Fields, Struct } from '../protocol/dsl.ts'
@@ -37,6 +38,15 @@ export interface ControllerMessages {
     request: { brokerId: number; brokerEpoch: number; partitions: readonly IsrProposal[] }
     reply: { error: ErrorName; partitions: readonly IsrAnswer[] }
   }
+  /** Replicas of the broker are offline, because their logs failed. */
+  failReplicas: {
+    request: {
+      brokerId: number
+      brokerEpoch: number
+      partitions: readonly { readonly topicId: string; readonly partitionId: number }[]
+    }
+    reply: { error: ErrorName }
+  }
   createTopics: Forwarded<typeof createTopics>
   deleteTopics: Forwarded<typeof deleteTopics>
   createPartitions: Forwarded<typeof createPartitions>
@@ -45,6 +55,7 @@ export interface ControllerMessages {
   alterClientQuotas: Forwarded<typeof alterClientQuotas>
   alterUserScramCredentials: Forwarded<typeof alterUserScramCredentials>
   alterPartitionReassignments: Forwarded<typeof alterPartitionReassignments>
+  listPartitionReassignments: Forwarded<typeof listPartitionReassignments>
   electLeaders: Forwarded<typeof electLeaders>
   updateFeatures: Forwarded<typeof updateFeatures>
   unregisterBroker: Forwarded<typeof unregisterBroker>

@@ -1,7 +1,9 @@
 import { truncationOffset } from '../core/replication.ts'
-import type { AppendResult, Log } from '../log/log.ts'
+import { toKafkaError } from '../log/append-error.ts'
+import type { AppendResult, Log, LogListener } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
 import { type ErrorName, KafkaError } from '../protocol/errors.ts'
+import { StorageError, type StorageFailure } from '../storage/storage.ts'
 import { assert } from '../util/assert.ts'
 import { concat } from '../util/byte-writer.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
@@ -21,7 +23,12 @@ export interface PartitionOptions {
   readonly topicId: string
   readonly image: PartitionImage
   readonly brokerId: number
-  readonly openLog: () => Log
+  /** @throws {StorageError} when its files cannot be read */
+  readonly openLog: (listener: LogListener) => Log
+  /** Removes the log with its files, whether it was opened or not. */
+  readonly deleteLog: () => void
+  /** Called once when the log failed: this replica is offline, and whoever waits for it is to be told. */
+  readonly failed: (partition: Partition) => void
   readonly config: () => TopicConfig
   /** Called when there may be more to read, or the high watermark moved, or the partition went. */
   readonly changed: () => void
@@ -47,6 +54,7 @@ export class Partition {
   /** What is known of the followers while this broker leads. */
   #leadership: Leadership | undefined
   #goneBecause: ErrorName | undefined
+  #failure: StorageFailure | undefined
   /** `min.insync.replicas`, read once until it changes. */
   #minInsyncReplicas: number | undefined
   readonly #watermarkListeners = new Set<(offset: number) => void>()
@@ -63,15 +71,56 @@ export class Partition {
     this.#takeOver(options.image)
   }
 
-  /** Opened when first asked for: a topic of a thousand partitions costs nothing until it is used. */
+  /**
+   * Opened when first asked for: a topic of a thousand partitions costs nothing until it is used.
+   *
+   * @throws KafkaError KAFKA_STORAGE_ERROR when this replica is offline
+   */
   get log(): Log {
     assert(!this.gone, `${this.topic}-${this.index} is gone`)
-    if (this.#log === undefined) {
-      this.#log = this.#options.openLog()
+    if (this.#failure !== undefined) throw new KafkaError('KAFKA_STORAGE_ERROR', this.#failure.message)
+    return this.#log ?? this.#open()
+  }
+
+  #open(): Log {
+    try {
+      const listener = {
+        flushed: () => this.#advanceStored(),
+        failed: (failure: StorageFailure) => this.#fail(failure),
+      }
+      this.#log = this.#options.openLog(listener)
       this.#lead()
       this.#advance()
+      return this.#log
+    } catch (error) {
+      if (error instanceof StorageError && error.code !== 'NO_SPACE') this.#fail(error)
+      throw toKafkaError(error)
     }
-    return this.#log
+  }
+
+  /** Why this replica is offline; undefined as long as it is not. */
+  get failure(): StorageFailure | undefined {
+    return this.#failure
+  }
+
+  /** Where nothing can be relied on any more, nothing is served any more: the replica is offline until the broker starts again. */
+  #fail({ code, message }: StorageFailure): void {
+    if (this.#failure !== undefined || this.gone) return
+    this.#failure = { code, message }
+    this.#options.failed(this)
+    this.#changed()
+  }
+
+  /** What this replica has of the log: what it has flushed, where the topic demands that of every write. */
+  get storedOffset(): number {
+    const { log } = this
+    return log.config.flushMessages === 1 ? log.flushedOffset : log.logEndOffset
+  }
+
+  #advanceStored(): void {
+    if (this.gone || this.#failure !== undefined || this.#log?.config.flushMessages !== 1) return
+    this.#advance()
+    this.#changed()
   }
 
   get isLeader(): boolean {
@@ -96,8 +145,9 @@ export class Partition {
     return this.#image.leaderEpoch
   }
 
+  /** The last that is known, once this replica is offline. */
   get highWatermark(): number {
-    return this.log.highWatermark
+    return this.#failure === undefined ? this.log.highWatermark : (this.#log?.highWatermark ?? 0)
   }
 
   /** The minimum that counts: never more than there are replicas. */
@@ -125,13 +175,13 @@ export class Partition {
   reconfigure(logConfig: LogConfig): void {
     this.#minInsyncReplicas = undefined
     this.#log?.updateConfig(logConfig)
-    if (this.#log !== undefined) this.#advance()
+    if (this.openedLog !== undefined) this.#advance()
   }
 
   /** Takes over what the controller decided. */
   update(image: PartitionImage): void {
     this.#takeOver(image)
-    if (this.#log !== undefined) {
+    if (this.openedLog !== undefined) {
       this.#lead()
       this.#advance()
     }
@@ -248,7 +298,8 @@ export class Partition {
 
   /** In-sync replicas that have not kept up are to leave. */
   shrinkIsr(): void {
-    if (this.#leadership?.hasFollowers && this.#log !== undefined) this.#propose(this.#leadership.shrunk(this.#view()))
+    if (this.#leadership?.hasFollowers && this.openedLog !== undefined)
+      this.#propose(this.#leadership.shrunk(this.#view()))
   }
 
   #propose(isr: readonly number[] | undefined): void {
@@ -260,7 +311,7 @@ export class Partition {
   /** What the controller is to be asked for, if anything is. */
   isrProposal(brokerEpoch: number): IsrProposal | undefined {
     const isr = this.#leadership?.proposed
-    if (isr === undefined || this.gone) return undefined
+    if (isr === undefined || this.gone || this.#failure !== undefined) return undefined
     const { leaderEpoch, partitionEpoch } = this.#image
     return {
       topicId: this.topicId,
@@ -277,7 +328,7 @@ export class Partition {
   withdrawIsr(partitionEpoch: number): void {
     if (partitionEpoch !== this.#image.partitionEpoch) return
     this.#leadership?.withdraw()
-    if (this.#log !== undefined) this.#advance()
+    if (this.openedLog !== undefined) this.#advance()
   }
 
   /** Calls `listener` when the high watermark moved; the function returned ends that. */
@@ -291,14 +342,14 @@ export class Partition {
     this.#goneBecause = because
     this.#leadership = undefined
     this.#watermarkListeners.clear()
-    this.#log?.delete()
     this.#log = undefined
+    this.#options.deleteLog()
     this.#changed()
   }
 
-  /** For the broker's upkeep: the log, if it was opened. */
+  /** For the broker's upkeep: the log, if it was opened and is not offline. */
   get openedLog(): Log | undefined {
-    return this.#log
+    return this.#failure === undefined ? this.#log : undefined
   }
 
   #view(): LeaderView {
@@ -307,16 +358,17 @@ export class Partition {
   }
 
   /**
-   * The high watermark is what every in-sync replica has. It stands still while fewer are in sync than the topic demands,
+   * The high watermark is what every in-sync replica has (this one: see {@link storedOffset}). It stands still while fewer are in sync than the topic demands,
    * whatever the acks of the producers.
    */
   #advance(): void {
     const leadership = this.#leadership
     if (leadership === undefined || this.#image.isr.length < this.minInsyncReplicas) return
     const log = this.#log as Log
-    const offset = leadership.hasFollowers
-      ? leadership.highWatermark(this.#view(), this.#options.isEligible)
-      : log.logEndOffset
+    let offset = this.storedOffset
+    if (leadership.hasFollowers) {
+      offset = Math.min(offset, leadership.highWatermark(this.#view(), this.#options.isEligible))
+    }
     if (!log.updateHighWatermark(offset)) return
     for (const listener of this.#watermarkListeners) listener(offset)
     this.#changed()

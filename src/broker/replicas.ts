@@ -1,8 +1,10 @@
-import { Log, type LogConfig } from '../log/log.ts'
+import type { LogConfig } from '../log/log.ts'
+import { LogDirectory } from '../log/log-directory.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
-import type { Storage, StorageUsage } from '../storage/storage.ts'
+import type { Storage, StorageFailure, StorageUsage } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
+import type { Later } from '../util/later.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
 import { logConfigOf } from './configs/log-config.ts'
 import { TopicConfig } from './configs/topic-config.ts'
@@ -19,12 +21,15 @@ export class Replicas {
   readonly #brokerId: number
   readonly #env: Env
   readonly #storage: Storage
+  /** Where the logs are. */
+  readonly directory: LogDirectory
   readonly #platform: RecordsPlatform
   readonly #image: MetadataImage
   readonly #config: BrokerConfig
   readonly #purgatory: Purgatory
   readonly #forgetProducers: boolean
   readonly #askForIsr: (partition: Partition) => void
+  readonly #failed: (partition: Partition) => void
   readonly #byTopicId = new Map<string, Partition[]>()
 
   constructor(options: {
@@ -38,16 +43,20 @@ export class Replicas {
     forgetProducers?: boolean
     /** See `PartitionOptions.askForIsr`. */
     askForIsr: (partition: Partition) => void
+    /** See `PartitionOptions.failed`. */
+    failed: (partition: Partition) => void
   }) {
     this.#brokerId = options.brokerId
     this.#env = options.env
     this.#storage = options.storage
+    this.directory = new LogDirectory(options)
     this.#platform = options.platform
     this.#image = options.image
     this.#config = options.config
     this.#purgatory = options.purgatory
     this.#forgetProducers = options.forgetProducers ?? false
     this.#askForIsr = options.askForIsr
+    this.#failed = options.failed
   }
 
   /** The partition of a topic by name, or the error that a client gets. */
@@ -66,6 +75,13 @@ export class Replicas {
     }
     if (!partition.isLeader) throw new KafkaError('NOT_LEADER_OR_FOLLOWER')
     return partition
+  }
+
+  /** The partition for a reader: whoever may read from followers need not find the leader. */
+  readable(topic: string, index: number, fromFollowers: boolean): Partition {
+    const topicId = this.#image.topicsByName.get(topic)?.topicId
+    const follower = fromFollowers && topicId !== undefined ? this.find(topicId, index) : undefined
+    return follower ?? this.leader(topic, index)
   }
 
   /** The partition if this broker has a replica of it, whether it leads or not. */
@@ -102,6 +118,7 @@ export class Replicas {
 
   #make(topic: TopicImage, image: PartitionImage): Partition {
     const key = `${topic.topicId}-${image.partitionId}`
+    const topicPartition = `${topic.name}-${image.partitionId}`
     return new Partition({
       topic: topic.name,
       topicId: topic.topicId,
@@ -116,17 +133,17 @@ export class Replicas {
         return isActive(broker) && (brokerEpoch === -1 || brokerEpoch === broker?.brokerEpoch)
       },
       askForIsr: this.#askForIsr,
-      openLog: () =>
-        Log.open({
-          storage: this.#storage,
-          directory: `${topic.name}-${image.partitionId}`,
+      openLog: listener =>
+        this.directory.open(topicPartition, topic.topicId, {
           // Producers that have used up all room must not keep consumers from joining and committing.
           exempt: isInternalTopic(topic.name),
           config: this.#logConfig(topic.name),
-          env: this.#env,
           platform: this.#platform,
           forgetProducers: this.#forgetProducers,
+          listener,
         }),
+      deleteLog: () => this.directory.delete(topicPartition, topic.topicId),
+      failed: partition => this.#failed(partition),
     })
   }
 
@@ -165,6 +182,20 @@ export class Replicas {
   /** Followers that have not kept up leave the in-sync replicas. */
   shrinkIsrs(): void {
     for (const partition of this.all()) partition.shrinkIsr()
+  }
+
+  /** Begins to write the checkpoints of the logs from time to time. */
+  start(): void {
+    this.directory.start({
+      recoveryPointMs: this.#config.number('log.flush.offset.checkpoint.interval.ms'),
+      highWatermarkMs: this.#config.number('replica.high.watermark.checkpoint.interval.ms'),
+      logStartOffsetMs: this.#config.number('log.flush.start.offset.checkpoint.interval.ms'),
+    })
+  }
+
+  /** Closes all logs: everything is on the disk then, and nothing has to be read at the next start. */
+  close(): Later<StorageFailure | undefined> {
+    return this.directory.close()
   }
 
   /** Where the logs are kept, and how much room there is. */

@@ -20,8 +20,12 @@ import { createPartitionsDecision } from './decisions/create-partitions.ts'
 import { createTopicsDecision } from './decisions/create-topics.ts'
 import { deleteTopicsDecision } from './decisions/delete-topics.ts'
 import { electLeadersDecision } from './decisions/elect-leaders.ts'
+import { failReplicas } from './decisions/fail-replicas.ts'
 import { raiseLeaderEpochs } from './decisions/raise-leader-epochs.ts'
-import { alterPartitionReassignmentsDecision } from './decisions/reassign-partitions.ts'
+import {
+  alterPartitionReassignmentsDecision,
+  listPartitionReassignmentsDecision,
+} from './decisions/reassign-partitions.ts'
 import {
   allocateProducerIds,
   brokerHeartbeat,
@@ -30,6 +34,7 @@ import {
   unregisterBroker,
 } from './decisions/registration.ts'
 import { updateFeaturesDecision } from './decisions/update-features.ts'
+import { FailedReplicas } from './failed-replicas.ts'
 import type { MetadataLog } from './metadata-log.ts'
 import { Sessions } from './sessions.ts'
 
@@ -50,6 +55,7 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   fenceBroker,
   unregisterBroker,
   alterPartition,
+  failReplicas,
   createTopics: createTopicsDecision,
   deleteTopics: deleteTopicsDecision,
   createPartitions: createPartitionsDecision,
@@ -58,6 +64,7 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   alterClientQuotas: alterClientQuotasDecision,
   alterUserScramCredentials: alterUserScramCredentialsDecision,
   alterPartitionReassignments: alterPartitionReassignmentsDecision,
+  listPartitionReassignments: listPartitionReassignmentsDecision,
   electLeaders: electLeadersDecision,
   updateFeatures: updateFeaturesDecision,
   allocateProducerIds,
@@ -127,6 +134,7 @@ export class Controller {
   readonly #history: AppliedRecord[] = []
   readonly #subscriptions = new Map<number, Subscription>()
   readonly #sessions: Sessions
+  readonly #failedReplicas = new FailedReplicas()
   readonly #onRecord: ControllerOptions['onRecord']
   readonly #upkeep = new Map<string, Timer>()
 
@@ -257,6 +265,7 @@ export class Controller {
       nextOffset,
       floor: this.#floor,
       sessions: this.#sessions,
+      failedReplicas: this.#failedReplicas,
       get appended() {
         return decision.records.length
       },

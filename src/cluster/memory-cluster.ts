@@ -101,7 +101,7 @@ export class MemoryCluster implements StandaloneCluster {
     const floor = floorAbove(broker, this.#floor)
     broker.dropConnections()
     this.#cluster.shutdown()
-    for (const { openedLog } of broker.replicas.all()) openedLog?.close()
+    broker.replicas.close()
     this.#storage = storage
     this.#floor = floor
     this.#cluster = this.#make(clusterId, forgetProducers)

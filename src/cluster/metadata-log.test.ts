@@ -135,12 +135,15 @@ describe('the metadata log on a disk', () => {
   it('refuses every decision after a flush that failed, and says so once', async () => {
     const disk = diskForTests()
     const failures: StorageFailure[] = []
+    let broken!: MetadataLog
     const log = openOn(disk, { onFailure: failure => failures.push(failure) })
     await disk.settled(log.close())
-    const broken = openOn(disk, { onFailure: failure => failures.push(failure) })
+    const told = new Promise<void>(resolve => {
+      broken = openOn(disk, { onFailure: failure => resolve(void failures.push(failure)) })
+    })
     disk.faults.syncFile = () => Later.of(disk.env.turns, { code: 'EIO', message: 'broken' })
     disk.env.event(() => broken.append([record('a=1')], 0))
-    await idle(disk)
+    await told
     expect(failures).toEqual([{ code: 'IO', message: 'broken' }])
     expect(() => broken.append([record('a=1')], 0)).toThrow(expect.objectContaining({ error: 'KAFKA_STORAGE_ERROR' }))
     expect(broken.highWatermark).toBe(0)

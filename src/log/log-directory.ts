@@ -1,6 +1,6 @@
 /**
- * The directory in which the logs of one broker lie, and what is kept there of all of them: recovery points, high watermarks, log
- * start offsets, and whether the broker was stopped cleanly (the part of Kafka's `LogManager` that deals with files). Every file is
+ * The directory in which the logs of one broker lie, and what is kept there of all of them: recovery points, high watermarks, and log
+ * start offsets (the part of Kafka's `LogManager` that deals with files). Every file is
  * Kafka's. Which partitions there are, and who leads them, is the broker's business.
  */
 
@@ -18,7 +18,7 @@ import { PartitionOffsets } from './partition-offsets.ts'
 
 type Result = StorageFailure | undefined
 
-/** The file that a clean stop leaves. Nothing is concluded from it, since each log's recovery point says more; Kafka looks for it. */
+/** The mark of a good stop. Nothing here depends on it, since each log's recovery point says more; Kafka looks for it. */
 const CLEAN_SHUTDOWN = '.kafka_cleanshutdown'
 /** The controller's log lies beside the others, and is none of them. */
 const METADATA = '__cluster_metadata-0'
@@ -48,7 +48,7 @@ export class LogDirectory {
   readonly #timers = new Map<string, Timer>()
   #pass: Later<Result> | undefined
 
-  /** Reads the checkpoints, and takes away the mark of a clean stop: from now on there was none. */
+  /** Reads the checkpoints, and goes on with deletions that were cut short. */
   constructor(options: { storage: Storage; env: Env }) {
     const { storage, env } = options
     this.#storage = storage
@@ -56,13 +56,13 @@ export class LogDirectory {
     this.#recoveryPoints = new PartitionOffsets(storage, 'recovery-point-offset-checkpoint', env)
     this.#highWatermarks = new PartitionOffsets(storage, 'replication-offset-checkpoint', env)
     this.#logStartOffsets = new PartitionOffsets(storage, 'log-start-offset-checkpoint', env)
-    const names = storage.list('')
-    for (const name of names) if (name.endsWith(DELETE_SUFFIX)) this.#remove(name)
-    if (names.includes(CLEAN_SHUTDOWN)) {
-      storage.remove(CLEAN_SHUTDOWN)
-      storage.syncDirectory('')
-    } else if (!storage.isVolatile) {
-      for (const name of names) if (/-\d+$/.test(name) && name !== METADATA) this.#unchecked.add(name)
+    for (const name of storage.list('')) if (name.endsWith(DELETE_SUFFIX)) this.#remove(name)
+  }
+
+  /** The last stop was none in good order: any log may be broken at its end until it is opened. */
+  suspectAll(): void {
+    for (const name of this.#storage.list('')) {
+      if (/-\d+$/.test(name) && name !== METADATA && !this.#logs.has(name)) this.#unchecked.add(name)
     }
   }
 
@@ -258,27 +258,28 @@ export class LogDirectory {
   }
 
   /**
-   * Closes all logs, writes all checkpoints, and says that this was a clean stop, if it was. Settles with the first failure.
+   * Closes all logs and writes all checkpoints. Settles with the first failure.
    *
-   * @param brokerEpoch what Kafka notes along with a clean stop
+   * @param brokerEpoch given, the directory is marked as closed in good order, if it was, under this epoch
    */
-  close(brokerEpoch: number): Later<Result> {
+  close(brokerEpoch?: number): Later<Result> {
     const { turns } = this.#env
     this.cancel()
-    if (this.#storage.isVolatile) return this.#closeLogs()
-    return closeAfter(turns, this.#closeLogs(), () => {
-      const writes = [this.#writeRecoveryPoints(), this.#writeHighWatermarks(), this.#writeLogStartOffsets()]
-      const isClean = this.#unchecked.size === 0 && ![...this.#logs.values()].some(log => log.failure)
-      const written = allOf(turns, writes)
-      if (!isClean) return written
-      const content = utf8Encode(JSON.stringify({ version: 0, brokerEpoch }))
-      const result = new Later<Result>(turns)
-      written.whenSettled(failure => {
-        if (failure !== undefined) result.settle(failure)
-        else this.#storage.replace(CLEAN_SHUTDOWN, content).whenSettled(value => result.settle(value))
-      })
-      return result
+    const closed = new Later<Result>(turns)
+    const written = closeAfter(turns, this.#closeLogs(), () =>
+      allOf(turns, [this.#writeRecoveryPoints(), this.#writeHighWatermarks(), this.#writeLogStartOffsets()]),
+    )
+    written.whenSettled(failure => {
+      if (failure !== undefined || brokerEpoch === undefined || !this.isSound) return closed.settle(failure)
+      const mark = utf8Encode(JSON.stringify({ version: 0, brokerEpoch }))
+      this.#storage.replace(CLEAN_SHUTDOWN, mark).whenSettled(markFailure => closed.settle(markFailure))
     })
+    return closed
+  }
+
+  /** Whether every log that there is ended in good order: none failed, and none is left that a crash may have broken. */
+  get isSound(): boolean {
+    return this.#unchecked.size === 0 && ![...this.#logs.values()].some(log => log.failure)
   }
 
   #closeLogs(): Later<Result> {

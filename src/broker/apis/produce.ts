@@ -14,7 +14,7 @@ import { leaderHint } from './leader-hint.ts'
 
 /**
  * Appends batches to partitions (`KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`). Partitions succeed and
- * fail each for itself. With acks −1 the answer waits until the high watermark has passed what was appended.
+ * fail each for itself. The answer waits until what was appended is stored; with acks −1 in every in-sync replica.
  */
 
 type Request = Decoded<typeof produce.request>
@@ -56,7 +56,7 @@ export const produceHandler = handler(
       else refuse(part, new KafkaError(earlyError(part, context) ?? refusal))
     }
     if (request.acks === 0) return failed(parts) ? CLOSE_CONNECTION : NO_RESPONSE
-    const wait = request.acks === -1 ? waitForReplicas(parts, request, context) : undefined
+    const wait = waitUntilStored(parts, request, context)
     return wait === undefined ? respond(parts, context) : wait.map(() => respond(parts, context))
   },
   {
@@ -173,18 +173,19 @@ function failed(parts: Part[]): boolean {
   return parts.some(({ response }) => response.errorCode !== 0)
 }
 
-/** Undefined when all in-sync replicas have everything already. */
-function waitForReplicas(parts: Part[], request: Request, context: RequestContext): Later<true> | undefined {
+/** Undefined when everything is stored already, in as many replicas as the producer wants. */
+function waitUntilStored(parts: Part[], request: Request, context: RequestContext): Later<true> | undefined {
   const waiting = parts.filter(({ partition }) => partition !== undefined)
-  if (waiting.every(replicated)) return undefined
+  const isStored = (part: Part) => stored(part, request.acks)
+  if (waiting.every(isStored)) return undefined
   return context.broker.purgatory.wait<true>(
     context.connectionId,
     waiting.map(({ partition }) => (partition as Partition).key),
     request.timeoutMs,
-    () => waiting.every(replicated) || undefined,
+    () => waiting.every(isStored) || undefined,
     () => {
       for (const part of waiting) {
-        if (!replicated(part)) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
+        if (!isStored(part)) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
       }
       return true
     },
@@ -192,13 +193,20 @@ function waitForReplicas(parts: Part[], request: Request, context: RequestContex
 }
 
 /** True when there is nothing more to wait for, for better or worse. */
-function replicated(part: Part): boolean {
+function stored(part: Part, acks: number): boolean {
   const partition = part.partition as Partition
-  if (partition.gone || !partition.isLeader) {
-    part.response.errorCode = ERROR_CODES[partition.gone ? 'UNKNOWN_TOPIC_OR_PARTITION' : 'NOT_LEADER_OR_FOLLOWER']
-    return true
+  const endOffset = part.endOffset as number
+  const error =
+    partition.goneBecause ??
+    (partition.failure && 'KAFKA_STORAGE_ERROR') ??
+    (partition.isLeader ? undefined : 'NOT_LEADER_OR_FOLLOWER')
+  if (error === undefined) {
+    if (acks !== -1) return endOffset <= partition.storedOffset
+    if (endOffset > partition.highWatermark) return false
+    if (partition.maximalIsr.length >= partition.minInsyncReplicas) return true
   }
-  return partition.highWatermark >= (part.endOffset as number)
+  part.response.errorCode = ERROR_CODES[error ?? 'NOT_ENOUGH_REPLICAS_AFTER_APPEND']
+  return true
 }
 
 function respond(parts: Part[], { apiVersion, broker }: RequestContext): Response {

@@ -28,10 +28,26 @@ function changeAll(
       if (wanted === undefined) continue
       const config = context.topicConfig(name)
       const election = config.boolean('unclean.leader.election.enable') ? 'unclean' : 'online'
-      const next = changePartition(partition, { election, ...wanted }, rulesOf(name, context, isAcceptableLeader))
+      const isHealthy = (id: number) => !context.failedReplicas.has(id, topicId, partition.partitionId)
+      const rules = rulesOf(name, context, id => isAcceptableLeader(id) && isHealthy(id))
+      const next = changePartition(partition, { election, ...wanted }, rules)
       if (next !== undefined) context.append({ type: 'partition', topicId, ...next })
     }
   }
+}
+
+/** One replica of the broker leaves the in-sync replicas: its log failed. */
+export function withdrawReplica(
+  brokerId: number,
+  topicId: string,
+  partitionId: number,
+  context: DecisionContext,
+): void {
+  const failed = context.image.topicsById.get(topicId)?.partitions[partitionId]
+  changeAll(context, activeIn(context), partition => {
+    if (partition !== failed || (!partition.isr.includes(brokerId) && partition.leader !== brokerId)) return undefined
+    return { isr: partition.isr.filter(id => id !== brokerId) }
+  })
 }
 
 /** The broker leaves all in-sync replicas: it was fenced, shuts down, or was taken out. */

@@ -7,6 +7,7 @@ import { ERROR_CODES } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import { VirtualEnv } from '../../util/virtual-env.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { FailedReplicas } from '../failed-replicas.ts'
 import { alterPartition } from './alter-partition.ts'
 import { electLeadersDecision } from './elect-leaders.ts'
 import { alterPartitionReassignmentsDecision } from './reassign-partitions.ts'
@@ -18,6 +19,7 @@ const UNCLEAN = 1
 function start(partition: { isr: number[]; leader: number; replicas?: number[]; fenced?: number[] }) {
   const image = new MetadataImage()
   const context: DecisionContext = {
+    failedReplicas: new FailedReplicas(),
     image,
     env: new VirtualEnv(),
     config: new BrokerConfig({}),

@@ -5,6 +5,7 @@ import { ERROR_CODES } from '../../protocol/errors.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { admitBroker, distrustBroker, withdrawBroker } from './broker-changes.ts'
 import { NO_LEADER } from './partition-change.ts'
+import { raiseLeaderEpochs } from './raise-leader-epochs.ts'
 
 /**
  * How brokers come and go (`ClusterControlManager`, `BrokerHeartbeatManager`): they register, are let in once they have caught up
@@ -25,9 +26,12 @@ export function registerBroker(
     // Another process under the same id, of which it is not known that it is gone.
     if (context.sessions.isAlive(brokerId)) return { error: 'DUPLICATE_BROKER_REGISTRATION', brokerEpoch: -1 }
     const isClean = previousBrokerEpoch === 'same' || previousBrokerEpoch === known.brokerEpoch
-    if (!isClean) distrustBroker(brokerId, context)
+    // Alone it leads whatever it has lost; by the epochs clients see that there was an election.
+    if (!sendsHeartbeats && !isClean) raiseLeaderEpochs({ topic: null, partition: -1, atLeast: 0 }, context)
+    else if (!isClean) distrustBroker(brokerId, context)
     else if (sendsHeartbeats) withdrawBroker(brokerId, context)
   }
+  context.failedReplicas.forget(brokerId)
   // The records of this decision are one batch: the offset of this one is the epoch.
   const brokerEpoch = context.nextOffset + context.appended
   const fenced = sendsHeartbeats
