@@ -37,6 +37,7 @@ export interface BrokerProcessOptions {
 
 const CLUSTER_ID = 'simulated-cluster-0000'
 export const BROKER_PORT = 9092
+const TWIN_READY_MS = 50
 
 /** What a process has made of its disk. */
 export interface RunningBroker {
@@ -113,7 +114,8 @@ export class BrokerProcess {
       opened: running => {
         opened = running
       },
-      ready: () => ready(opened as RunningBroker),
+      // What it leads it hears a little later.
+      ready: () => opened?.env.timer(TWIN_READY_MS, () => ready(opened as RunningBroker)),
       failed: reason => {
         throw new Error(`what is on the disk of broker ${this.id} cannot be opened: ${reason}`)
       },
@@ -188,7 +190,6 @@ export class BrokerProcess {
           turns,
           nodeId: this.id,
           clusterId: CLUSTER_ID,
-          createdBy: 'simulation',
           random,
         }).whenSettled(directory => {
           if ('kind' in directory) return failed(directory.message)

@@ -17,6 +17,7 @@ export interface ObservedRecord {
   readonly offset: number
   readonly id: string
   readonly key: string | null
+  readonly isTombstone: boolean
 }
 
 export interface ObservedBatch {
@@ -25,12 +26,11 @@ export interface ObservedBatch {
   readonly producerId: number
   /** Of all its bytes. */
   readonly checksum: number
-  /** Empty for batches of coordinators. */
   readonly records: readonly ObservedRecord[]
 }
 
 /** Reads batches from `offset` on; undefined when the log cannot be read at all, as when its disk has failed. */
-export function readObserved(log: Log, offset: number, isInternal: boolean): ObservedBatch[] | undefined {
+export function readObserved(log: Log, offset: number): ObservedBatch[] | undefined {
   const batches: ObservedBatch[] = []
   let from = offset
   try {
@@ -39,7 +39,7 @@ export function readObserved(log: Log, offset: number, isInternal: boolean): Obs
       if (read.sizeInBytes === 0) break
       const bytes = concat(read.parts)
       eachBatch(bytes, at => {
-        const batch = observe(bytes, at, isInternal)
+        const batch = observe(bytes, at)
         if (batch.lastOffset >= from) batches.push(batch)
       })
       const last = batches.at(-1)
@@ -53,13 +53,14 @@ export function readObserved(log: Log, offset: number, isInternal: boolean): Obs
   return batches
 }
 
-function observe(bytes: Uint8Array, at: number, isInternal: boolean): ObservedBatch {
+function observe(bytes: Uint8Array, at: number): ObservedBatch {
   const { baseOffset, lastOffset, producerId, sizeInBytes, isControl } = readBatchHeader(bytes, at)
   const checksum = platform.crc32c(bytes, at, at + sizeInBytes)
   const records: ObservedRecord[] = []
-  if (!isInternal && !isControl && isSound(bytes, at)) {
-    for (const { offset, key, value } of readRecords(bytes, at, platform)) {
-      records.push({ offset, id: idOf(value), key: key && utf8Decode(key) })
+  if (!isControl && isSound(bytes, at)) {
+    for (const record of readRecords(bytes, at, platform)) {
+      const { offset, key, value } = record
+      records.push({ offset, id: idOf(record), key: key && utf8Decode(key), isTombstone: value === null })
     }
   }
   return { baseOffset, lastOffset, producerId, checksum, records }
@@ -83,7 +84,10 @@ export class ObservedLog {
   log: Log | undefined
   startOffset = 0
   endOffset = 0
+  /** The highest that was seen of what is still there. */
   highWatermark = 0
+  /** That of the present process. */
+  lastHighWatermark = 0
   flushedOffset = 0
   /** What lies below must be there after the crashes that have been. */
   promisedOffset = 0
@@ -91,10 +95,13 @@ export class ObservedLog {
   isGone = false
   /** A bit of its files was turned over: what it still holds may be less. */
   isDamaged = false
+  /** Older records of a key may go. */
+  readonly isCompacted: boolean
   readonly batches: ObservedBatch[] = []
   readonly #offsets = new Map<string, number>()
 
-  constructor(topic: string, topicId: string, partition: number) {
+  constructor(topic: string, topicId: string, partition: number, isCompacted: boolean) {
+    this.isCompacted = isCompacted
     this.topic = topic
     this.topicId = topicId
     this.partition = partition
@@ -139,5 +146,13 @@ export class ObservedLog {
       else return records.find(each => each.offset === offset)
     }
     return undefined
+  }
+
+  /** What a reader from the beginning has to get: all records, or with compaction the last of each key at least. */
+  demanded(from = this.startOffset, to = this.endOffset): ObservedRecord[] {
+    const records = this.batches.flatMap(batch => batch.records).filter(({ offset }) => offset >= from && offset < to)
+    if (!this.isCompacted) return records
+    const last = new Map(records.map(record => [record.key, record]))
+    return [...last.values()].filter(({ isTombstone }) => !isTombstone)
   }
 }

@@ -7,6 +7,7 @@ import type { NetworkConditions } from './network.ts'
 export interface PlannedTopic {
   readonly name: string
   readonly partitions: number
+  readonly isCompacted: boolean
   readonly configs: Readonly<Record<string, string>>
 }
 
@@ -48,6 +49,8 @@ export interface Plan {
   readonly brokerIds: readonly number[]
   readonly configs: Readonly<Record<string, string>>
   readonly topics: readonly PlannedTopic[]
+  /** `__consumer_offsets`, made beforehand, that its segments may be small. */
+  readonly offsetsTopic: PlannedTopic
   readonly producers: readonly PlannedProducer[]
   readonly groups: readonly PlannedGroup[]
   readonly network: NetworkConditions
@@ -87,6 +90,7 @@ export function drawPlan(chance: Chance, wanted: WantedPlan = {}): Plan {
     members: chance.between(1, 3),
     assignor: chance.pick(assignors),
   }))
+  const offsetsPartitions = chance.between(1, 3)
   const slow = chance.maybe(0.2)
   return {
     storage,
@@ -95,11 +99,22 @@ export function drawPlan(chance: Chance, wanted: WantedPlan = {}): Plan {
     configs: {
       'group.initial.rebalance.delay.ms': '0',
       'group.min.session.timeout.ms': '1000',
-      'offsets.topic.num.partitions': String(chance.between(1, 3)),
+      'log.cleaner.backoff.ms': String(chance.pick([50, 500, 15_000])),
+      'offsets.topic.num.partitions': String(offsetsPartitions),
       'log.retention.check.interval.ms': String(chance.pick([1000, 5000, 300_000])),
       ...(flush === 'commit' ? { 'log.flush.interval.messages': '1' } : {}),
     },
     topics,
+    offsetsTopic: {
+      name: '__consumer_offsets',
+      partitions: offsetsPartitions,
+      isCompacted: true,
+      configs: {
+        'cleanup.policy': 'compact',
+        'internal.segment.bytes': String(chance.pick([5000, 50_000, 1_000_000])),
+        'min.cleanable.dirty.ratio': chance.pick(['0.01', '0.5']),
+      },
+    },
     producers,
     groups,
     network: {
@@ -116,15 +131,29 @@ export function drawPlan(chance: Chance, wanted: WantedPlan = {}): Plan {
 }
 
 function drawTopics(chance: Chance): PlannedTopic[] {
-  return Array.from({ length: chance.between(1, 3) }, (_, index) => ({
-    name: `t${index + 1}`,
-    partitions: chance.between(1, 3),
-    configs: {
-      'internal.segment.bytes': String(chance.pick([1000, 4000, 20_000, 1_000_000])),
-      'index.interval.bytes': String(chance.pick([1, 200, 4096])),
-      ...(chance.maybe(0.2) ? { 'retention.bytes': String(chance.between(4000, 30_000)) } : {}),
-    },
-  }))
+  return Array.from({ length: chance.between(1, 3) }, (_, index) => {
+    const isCompacted = chance.maybe(0.25)
+    return {
+      name: `t${index + 1}`,
+      partitions: chance.between(1, 3),
+      isCompacted,
+      configs: {
+        'internal.segment.bytes': String(chance.pick([1000, 4000, 20_000, 1_000_000])),
+        'index.interval.bytes': String(chance.pick([1, 200, 4096])),
+        ...(isCompacted ? drawCompaction(chance) : {}),
+        ...(!isCompacted && chance.maybe(0.2) ? { 'retention.bytes': String(chance.between(4000, 30_000)) } : {}),
+      },
+    }
+  })
+}
+
+function drawCompaction(chance: Chance): Record<string, string> {
+  return {
+    'cleanup.policy': 'compact',
+    'min.cleanable.dirty.ratio': chance.pick(['0.01', '0.5']),
+    'min.compaction.lag.ms': chance.pick(['0', '500']),
+    'delete.retention.ms': chance.pick(['0', '1000', '86400000']),
+  }
 }
 
 function drawProducer(chance: Chance, name: string): PlannedProducer {

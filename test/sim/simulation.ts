@@ -106,6 +106,7 @@ class Simulation {
     this.#contents = new LogContents({
       processes: this.#processes,
       flush,
+      compacted: new Set(this.plan.topics.filter(({ isCompacted }) => isCompacted).map(({ name }) => name)),
       appended: (log, batch) => acknowledged.appended(log, batch),
       lost: (log, batches) => {
         acknowledged.lost(log, batches)
@@ -133,7 +134,7 @@ class Simulation {
       chance.fork(),
     )
     let isPrepared = false
-    admin.prepare(() => {
+    admin.prepare(this.plan.offsetsTopic, () => {
       isPrepared = true
     })
     this.#until('the topics are made', () => isPrepared, 60_000)
@@ -249,11 +250,7 @@ class Simulation {
     const reader = new ClientProcess('audit', this.#clients, this.#chance.fork())
     const logs = this.#contents.logs.filter(log => !log.isGone && !log.isDamaged && !log.topic.startsWith('__'))
     const wanted = new Set<string>()
-    for (const { name, batches, startOffset } of logs) {
-      for (const { records } of batches) {
-        for (const { offset, id } of records) if (offset >= startOffset) wanted.add(`${name} ${offset} ${id}`)
-      }
-    }
+    for (const log of logs) for (const { offset, id } of log.demanded()) wanted.add(`${log.name} ${offset} ${id}`)
     const consumer = reader.do(() => {
       const created = new Consumer(reader.client, { autoOffsetReset: 'earliest' })
       created.assign(logs.map(({ topic, partition }) => ({ topic, partition })))
@@ -262,8 +259,9 @@ class Simulation {
     const poll = () =>
       consumer.poll(200).whenSettled(result => {
         if (result.ok) {
-          for (const { topic, partition, offset, value } of result.value) {
-            const id = idOf(value)
+          for (const record of result.value) {
+            const { topic, partition, offset } = record
+            const id = idOf(record)
             this.#history.add({ type: 'read', group: 'audit', topic, partition, offset, value: id })
             wanted.delete(`${topic}-${partition} ${offset} ${id}`)
           }

@@ -3,6 +3,7 @@
  * that it stays. Records of an idempotent producer are there once, and in the order in which they were sent.
  */
 
+import { isInternalTopic } from '../../../src/broker/internal-topics.ts'
 import { type Checker, type HistoryEvent, type SentRecord, Violation } from '../history.ts'
 import type { ObservedBatch, ObservedLog } from '../observed-log.ts'
 import type { LogContents } from './log-contents.ts'
@@ -46,6 +47,7 @@ export class Acknowledged implements Checker {
 
   /** A batch is new in a log. */
   appended(log: ObservedLog, batch: ObservedBatch): void {
+    if (isInternalTopic(log.topic)) return
     for (const { id, offset } of batch.records) {
       const record = this.#sent.get(id)
       if (record === undefined) throw new Violation(NAME, `${log.name} ${offset}: nobody sent ${id || 'this'}`)

@@ -18,6 +18,7 @@ export class LogContents implements Checker {
   readonly name = NAME
   readonly #processes: readonly BrokerProcess[]
   readonly #flush: 'os' | 'commit'
+  readonly #compacted: ReadonlySet<string>
   readonly #appended: (log: ObservedLog, batch: ObservedBatch) => void
   readonly #lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
   readonly #logs = new Map<string, ObservedLog>()
@@ -25,6 +26,8 @@ export class LogContents implements Checker {
   constructor(options: {
     processes: readonly BrokerProcess[]
     flush: 'os' | 'commit'
+    /** The topics whose older records of a key may go. */
+    compacted: ReadonlySet<string>
     /** Told of each batch that is new in a log. */
     appended: (log: ObservedLog, batch: ObservedBatch) => void
     /** Told of batches that a crash took, as it may. */
@@ -32,6 +35,7 @@ export class LogContents implements Checker {
   }) {
     this.#processes = options.processes
     this.#flush = options.flush
+    this.#compacted = options.compacted
     this.#appended = options.appended
     this.#lost = options.lost
   }
@@ -56,12 +60,31 @@ export class LogContents implements Checker {
     }
   }
 
+  #isCompacted(topic: string): boolean {
+    return isInternalTopic(topic) || this.#compacted.has(topic)
+  }
+
   /** Looks at logs that nobody has opened since the start, too. */
   healed(): void {
     for (const process of this.#processes) {
       for (const partition of process.running?.broker.replicas.all() ?? []) {
-        quietly(process, () => this.#observe(partition, partition.log))
+        quietly(process, () => this.#observeWhole(partition, partition.log))
       }
+    }
+  }
+
+  /** All of it, also what was there before. */
+  #observeWhole(partition: Partition, log: Log): void {
+    this.#observe(partition, log)
+    const observed = this.#logs.get(`${partition.topicId}-${partition.index}`) as ObservedLog
+    const found = readObserved(log, log.logStartOffset)
+    if (found === undefined || observed.isDamaged) return
+    this.#demandSame(observed, found, log.logStartOffset, log.logEndOffset)
+    if (log.highWatermark < observed.highWatermark) {
+      this.#fail(
+        observed,
+        `high watermark was ${observed.highWatermark} before a crash, and stays at ${log.highWatermark}`,
+      )
     }
   }
 
@@ -80,7 +103,12 @@ export class LogContents implements Checker {
     const key = `${partition.topicId}-${partition.index}`
     let observed = this.#logs.get(key)
     if (observed === undefined) {
-      observed = new ObservedLog(partition.topic, partition.topicId, partition.index)
+      observed = new ObservedLog(
+        partition.topic,
+        partition.topicId,
+        partition.index,
+        this.#isCompacted(partition.topic),
+      )
       observed.log = log
       this.#logs.set(key, observed)
     }
@@ -91,11 +119,11 @@ export class LogContents implements Checker {
     }
     const from = Math.max(observed.endOffset, log.logStartOffset)
     if (log.logEndOffset > from) {
-      const batches = readObserved(log, from, isInternalTopic(observed.topic))
+      const batches = readObserved(log, from)
       for (const batch of batches ?? []) this.#append(observed, batch)
     }
     observed.startOffset = log.logStartOffset
-    observed.highWatermark = log.highWatermark
+    observed.highWatermark = Math.max(observed.highWatermark, log.highWatermark)
     observed.flushedOffset = Math.max(observed.flushedOffset, Math.min(log.flushedOffset, observed.endOffset))
     observed.promisedOffset = observed.endOffset
   }
@@ -112,14 +140,17 @@ export class LogContents implements Checker {
     if (log.logStartOffset < observed.startOffset) {
       this.#fail(observed, `log start went from ${observed.startOffset} back to ${log.logStartOffset}`)
     }
-    if (log.highWatermark < observed.highWatermark) {
-      this.#fail(observed, `high watermark went from ${observed.highWatermark} back to ${log.highWatermark}`)
+    if (log.highWatermark < observed.lastHighWatermark) {
+      this.#fail(observed, `high watermark went from ${observed.lastHighWatermark} back to ${log.highWatermark}`)
     }
+    observed.lastHighWatermark = log.highWatermark
   }
 
   /** The same log in another process: what was promised is there, and what is there is what was there. */
   #reopened(observed: ObservedLog, log: Log): void {
     observed.log = log
+    // What is known of the high watermark may be old at first.
+    observed.lastHighWatermark = 0
     const { logEndOffset, logStartOffset } = log
     if (!observed.isDamaged && logEndOffset < observed.promisedOffset) {
       this.#fail(
@@ -127,19 +158,10 @@ export class LogContents implements Checker {
         `lost offsets from ${logEndOffset} on: everything below ${observed.promisedOffset} was promised`,
       )
     }
-    const found = readObserved(log, logStartOffset, isInternalTopic(observed.topic))
+    const found = readObserved(log, logStartOffset)
     if (found === undefined) return
-    const known = new Map(observed.batches.map(batch => [batch.baseOffset, batch]))
-    for (const batch of found) {
-      const before = known.get(batch.baseOffset)
-      if (before === undefined && batch.baseOffset < observed.endOffset) {
-        this.#fail(observed, `a batch at ${batch.baseOffset} that was not there before`)
-      }
-      if (before !== undefined && !observed.isDamaged && !isSame(batch, before)) {
-        this.#fail(observed, `other bytes at offset ${batch.baseOffset}`)
-      }
-    }
-    this.#demandAll(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))
+    if (!observed.isDamaged)
+      this.#demandSame(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))
     if (logEndOffset < observed.endOffset) {
       const lost = observed.batches.filter(({ lastOffset }) => lastOffset >= logEndOffset)
       observed.truncate(logEndOffset)
@@ -147,14 +169,37 @@ export class LogContents implements Checker {
     }
   }
 
-  /** No holes: every batch that was there between two offsets is there. */
-  #demandAll(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
-    if (observed.isDamaged) return
+  /** What is there is what was there: no other bytes, and no holes. */
+  #demandSame(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
+    if (observed.isCompacted) return this.#demandCompacted(observed, found, from, to)
+    const known = new Map(observed.batches.map(batch => [batch.baseOffset, batch]))
+    for (const batch of found) {
+      const before = known.get(batch.baseOffset)
+      if (before === undefined && batch.baseOffset < observed.endOffset) {
+        this.#fail(observed, `a batch at ${batch.baseOffset} that was not there before`)
+      }
+      if (before !== undefined && !isSame(batch, before)) {
+        this.#fail(observed, `other bytes at offset ${batch.baseOffset}`)
+      }
+    }
     const offsets = new Set(found.map(({ baseOffset }) => baseOffset))
     for (const { baseOffset, lastOffset } of observed.batches) {
       if (baseOffset >= from && lastOffset < to && !offsets.has(baseOffset)) {
         this.#fail(observed, `the batch at ${baseOffset} is missing`)
       }
+    }
+  }
+
+  /** Records that are there are those that were there, and the last of each key is. */
+  #demandCompacted(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
+    const there = new Set<number>()
+    for (const { id, offset } of found.flatMap(({ records }) => records)) {
+      there.add(offset)
+      const before = offset < to ? observed.recordAt(offset)?.id : id
+      if (before !== id) this.#fail(observed, `${id} at ${offset}, where ${before} was`)
+    }
+    for (const { key, offset } of observed.demanded(from, to)) {
+      if (!there.has(offset)) this.#fail(observed, `the last record of ${key}, at ${offset}, is missing`)
     }
   }
 

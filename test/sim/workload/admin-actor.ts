@@ -41,8 +41,8 @@ export class AdminActor {
   }
 
   /** Creates what is to be there from the beginning, and calls `then`. */
-  prepare(then: () => void): void {
-    this.process.do(() => this.#create(this.#topics, then))
+  prepare(offsetsTopic: PlannedTopic, then: () => void): void {
+    this.process.do(() => this.#create([...this.#topics, offsetsTopic], then))
   }
 
   begin(): void {
@@ -66,7 +66,11 @@ export class AdminActor {
     if (chance.maybe(0.5)) return this.#deleteRecords()
     const name = `extra${chance.between(1, 2)}`
     if (this.#extra.has(name)) this.#delete(name)
-    else this.#create([{ name, partitions: chance.between(1, 2), configs: this.#topics[0].configs }], () => {})
+    else
+      this.#create(
+        [{ ...this.#topics[0], name, partitions: chance.between(1, 2), isCompacted: false, configs: {} }],
+        () => {},
+      )
   }
 
   #create(topics: readonly PlannedTopic[], then: () => void): void {
@@ -77,7 +81,7 @@ export class AdminActor {
       for (const topic of topics) {
         const made = result.ok ? result.value.get(topic.name) : result
         if (made === undefined || (!made.ok && made.error.code !== 'TOPIC_ALREADY_EXISTS')) continue
-        if (!this.#topics.includes(topic)) this.#extra.set(topic.name, topic)
+        if (topic.name.startsWith('extra')) this.#extra.set(topic.name, topic)
         this.#history.add({ type: 'topicCreated', topic: topic.name })
       }
       then()

@@ -2,7 +2,7 @@
  * A client of a simulation as a process of its own on the simulated network. What it does and what it is told goes into the history.
  */
 
-import { KafkaClient } from '../../../src/client/index.ts'
+import { KafkaClient, type RecordData } from '../../../src/client/index.ts'
 import { utf8Decode } from '../../../src/util/utf8.ts'
 import type { VirtualEnv } from '../../../src/util/virtual-env.ts'
 import { platform } from '../../broker/harness.ts'
@@ -64,7 +64,8 @@ export class ClientProcess {
   }
 }
 
-/** The id of the record that a value was made for. */
-export function idOf(value: Uint8Array | null): string {
-  return value === null ? '' : utf8Decode(value).split(' ', 1)[0]
+/** The id of a record: what its value begins with, or of a tombstone its header. */
+export function idOf({ value, headers }: Pick<RecordData, 'value' | 'headers'>): string {
+  const text = value ?? headers[0]?.value
+  return text ? utf8Decode(text).split(' ', 1)[0] : ''
 }

@@ -66,8 +66,9 @@ export class MemberActor {
 
   #read(records: readonly ConsumerRecord[]): void {
     const { id: group } = this.#group
-    for (const { topic, partition, offset, value } of records) {
-      this.#history.add({ type: 'read', group, topic, partition, offset, value: idOf(value) })
+    for (const record of records) {
+      const { topic, partition, offset } = record
+      this.#history.add({ type: 'read', group, topic, partition, offset, value: idOf(record) })
     }
   }
 

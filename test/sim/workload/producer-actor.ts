@@ -65,7 +65,11 @@ export class ProducerActor {
   #send(): void {
     const chance = this.#chance
     const extra = this.#extraTopics()
-    const { name: topic, partitions } = chance.pick(extra.length > 0 && chance.maybe(0.2) ? extra : this.#topics)
+    const {
+      name: topic,
+      partitions,
+      isCompacted,
+    } = chance.pick(extra.length > 0 && chance.maybe(0.2) ? extra : this.#topics)
     const number = ++this.#sent
     const { name: producer, acks, idempotent } = this.#plan
     const record: SentRecord = {
@@ -79,11 +83,14 @@ export class ProducerActor {
       key: `k${chance.below(20)}`,
     }
     const padding = '.'.repeat(chance.maybe(0.1) ? chance.below(2000) : chance.below(100))
-    const value = utf8Encode(`${record.id} ${padding}`)
+    const text = utf8Encode(`${record.id} ${padding}`)
+    const isTombstone = isCompacted && chance.maybe(0.1)
+    const value = isTombstone ? null : text
+    const headers = isTombstone ? [{ key: 'id', value: text }] : []
     this.#history.add({ type: 'sent', record })
     this.#outstanding++
     const { partition, key } = record
-    this.#producer.send({ topic, partition, key: utf8Encode(key as string), value }).whenSettled(result => {
+    this.#producer.send({ topic, partition, key: utf8Encode(key as string), value, headers }).whenSettled(result => {
       this.#outstanding--
       if (result.ok) this.#history.add({ type: 'acknowledged', record, offset: result.value.offset })
       else this.#history.add({ type: 'failed', record, code: result.error.code })
