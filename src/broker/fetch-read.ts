@@ -6,7 +6,8 @@ import { ZERO_UUID } from '../util/uuid.ts'
 import type { Broker } from './broker.ts'
 import type { CachedTarget, FetchTarget } from './fetch-sessions.ts'
 import type { RequestContext } from './handler.ts'
-import type { Partition } from './partition.ts'
+import { NO_LEADER_EPOCH, type Partition } from './partition.ts'
+import { preferredReadReplica } from './replication/read-replica.ts'
 
 /**
  * Reads what a fetch asks for, and waits until there is enough of it (`ReplicaManager.readFromLog`, `DelayedFetch`). The limits
@@ -28,11 +29,17 @@ export interface FetchResult {
   readonly counted: number
   /** Set when the partition was there to be read, even if reading failed. */
   readonly partition: Partition | undefined
+  /** In which epoch that was; -1 without a partition. */
+  readonly leaderEpoch: number
 }
 
 export interface ReadOptions {
   readonly maxBytes: number
   readonly readCommitted: boolean
+  /** Whether a follower may answer, up to the high watermark that it knows. */
+  readonly fromFollowers: boolean
+  /** Where the client is; empty when it does not say. */
+  readonly rack: string
 }
 
 /** Reads all targets in order, until `maxBytes` are used up. */
@@ -63,8 +70,7 @@ function readAll(
   let minOneBatch = true
   for (const target of targets) {
     const topic = resolve(target)
-    const result =
-      typeof topic === 'string' ? readTarget(broker, topic, target, options.readCommitted, left, minOneBatch) : topic
+    const result = typeof topic === 'string' ? readTarget(broker, topic, target, options, left, minOneBatch) : topic
     results.push(result)
     left = Math.max(0, left - result.counted)
     if (result.bytes > 0) minOneBatch = false
@@ -76,17 +82,19 @@ function readTarget(
   broker: Broker,
   topic: string,
   target: FetchTarget,
-  readCommitted: boolean,
+  { readCommitted, fromFollowers, rack }: ReadOptions,
   left: number,
   minOneBatch: boolean,
 ): FetchResult {
   let partition: Partition | undefined
   try {
-    partition = broker.replicas.leader(topic, target.partition)
+    partition = broker.replicas.readable(topic, target.partition, fromFollowers)
     if (target.topicId !== ZERO_UUID && partition.topicId !== target.topicId) {
       throw new KafkaError('INCONSISTENT_TOPIC_ID')
     }
     partition.checkLeaderEpoch(target.currentLeaderEpoch)
+    const preferred = preferredReadReplica(broker, partition, target.fetchOffset, rack)
+    if (preferred !== undefined) return referTo(preferred, partition, target)
     return readPartition(partition, target, readCommitted, Math.min(left, target.maxBytes), minOneBatch)
   } catch (error) {
     if (!(error instanceof KafkaError)) throw error
@@ -105,6 +113,21 @@ function topicOf(broker: Broker, target: FetchTarget): string | { error: KafkaEr
   return known ? resolved : { error: new KafkaError('UNKNOWN_TOPIC_OR_PARTITION') }
 }
 
+/** The client is told to read from another replica, and nothing else. */
+function referTo(preferredReadReplica: number, partition: Partition, target: FetchTarget): FetchResult {
+  const { log, topic, leaderEpoch } = partition
+  const data = {
+    partitionIndex: target.partition,
+    errorCode: 0,
+    highWatermark: log.highWatermark,
+    lastStableOffset: log.lastStableOffset,
+    logStartOffset: log.logStartOffset,
+    abortedTransactions: null,
+    preferredReadReplica,
+  }
+  return { target, topic, data, bytes: 0, counted: 0, partition, leaderEpoch }
+}
+
 /** @param aborted what Kafka tells there: an empty list for what is not known, null for what could not be read */
 function refused(target: FetchTarget, topic: string | undefined, error: KafkaError, aborted: [] | null): FetchResult {
   const data = {
@@ -115,7 +138,7 @@ function refused(target: FetchTarget, topic: string | undefined, error: KafkaErr
     logStartOffset: -1,
     abortedTransactions: aborted,
   }
-  return { target, topic, data, bytes: 0, counted: 0, partition: undefined }
+  return { target, topic, data, bytes: 0, counted: 0, partition: undefined, leaderEpoch: NO_LEADER_EPOCH }
 }
 
 function readPartition(
@@ -125,7 +148,7 @@ function readPartition(
   maxBytes: number,
   minOneBatch: boolean,
 ): FetchResult {
-  const { log, topic } = partition
+  const { log, topic, leaderEpoch } = partition
   const data: PartitionData = {
     partitionIndex: target.partition,
     errorCode: 0,
@@ -138,7 +161,7 @@ function readPartition(
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
     data.abortedTransactions = null
-    return { target, topic, data, bytes: 0, counted: 0, partition }
+    return { target, topic, data, bytes: 0, counted: 0, partition, leaderEpoch }
   }
   const isolation = readCommitted ? 'last_stable' : 'high_watermark'
   const read = log.read(target.fetchOffset, { maxBytes, minOneBatch, isolation })
@@ -148,7 +171,7 @@ function readPartition(
   if (readCommitted) data.abortedTransactions = cut ? null : read.abortedTransactions
   const bytes = read.sizeInBytes
   const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
-  return { target, topic, data, bytes, counted, partition }
+  return { target, topic, data, bytes, counted, partition, leaderEpoch }
 }
 
 /**
@@ -163,7 +186,7 @@ export function waitForBytes(
   const readable = results.filter(({ topic }) => topic !== undefined)
   const bytes = results.reduce((sum, result) => sum + result.counted, 0)
   if (options.maxWaitMs <= 0 || readable.length === 0 || bytes >= options.minBytes) return undefined
-  if (readable.some(({ data }) => data.errorCode !== 0 || data.divergingEpoch !== undefined)) return undefined
+  if (readable.some(isDecided)) return undefined
   if (enough(readable, options)) return undefined
   return broker.purgatory.wait<true>(
     connectionId,
@@ -174,11 +197,17 @@ export function waitForBytes(
   )
 }
 
+/** An error, or something else that the client has to know at once. */
+function isDecided({ data }: FetchResult): boolean {
+  return data.errorCode !== 0 || data.divergingEpoch !== undefined || data.preferredReadReplica !== undefined
+}
+
 /** Cheap: counts bytes by positions, reads nothing. */
 function enough(results: FetchResult[], options: { minBytes: number; readCommitted: boolean }): boolean {
   let bytes = 0
-  for (const { target, partition } of results) {
-    if (partition === undefined || partition.gone || !partition.isLeader) return true
+  for (const { target, partition, leaderEpoch } of results) {
+    if (partition === undefined || partition.gone || partition.failure) return true
+    if (partition.leaderEpoch !== leaderEpoch) return true
     const { log } = partition
     const bound = options.readCommitted ? log.lastStableOffset : log.highWatermark
     // Records that are deleted meanwhile wake nobody, as in Kafka.

@@ -137,6 +137,25 @@ describe('a leader that dies', () => {
   })
 })
 
+describe('a leader that never wrote anything', () => {
+  it('forgets its epoch when it follows another', () => {
+    const world = new ClusterWorld()
+    world.topic('t', [[1, 2, 3]])
+    world.produced(1, 't', 'a')
+    world.cluster.node(1).kill()
+    world.env.advance(SESSION_MS)
+    expect(world.partition('t')).toMatchObject({ leader: 2, leaderEpoch: 1 })
+    world.part([2], [1, 3])
+    world.env.advance(SESSION_MS + 1000)
+    expect(world.partition('t')).toMatchObject({ leader: 3, leaderEpoch: 2 })
+    expect(world.produced(3, 't', 'b')).toBe('NONE')
+    world.heal()
+    world.env.advance(5000)
+    expect(world.stored(2, 't')).toEqual(['a', 'b'])
+    expect(world.partition('t').isr.toSorted()).toEqual([2, 3])
+  })
+})
+
 describe('eligible leader replicas', () => {
   it('are kept as on Kafka 4.4', () => {
     const world = new ClusterWorld()

@@ -3,12 +3,6 @@ import { forward } from '../forward.ts'
 import { handler } from '../handler.ts'
 
 /** Moves replicas (KIP-455). The controller decides (`cluster/`). */
-export const alterPartitionReassignmentsHandler = handler(
-  alterPartitionReassignments,
-  (request, context) => forward('alterPartitionReassignments', request, context),
-  {
-    differs: [
-      'Replicas are put into another order at once; moves to other brokers are refused, since there are none yet.',
-    ],
-  },
+export const alterPartitionReassignmentsHandler = handler(alterPartitionReassignments, (request, context) =>
+  forward('alterPartitionReassignments', request, context),
 )

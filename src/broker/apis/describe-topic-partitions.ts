@@ -4,7 +4,7 @@ import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
-import type { TopicImage } from '../metadata/image.ts'
+import type { MetadataImage, TopicImage } from '../metadata/image.ts'
 import { checkTopicName } from '../topic-names.ts'
 import { TOPIC_OPERATIONS } from './authorized-operations.ts'
 import { describePartition } from './metadata.ts'
@@ -29,7 +29,6 @@ export const describeTopicPartitionsHandler = handler(
     )
   },
   {
-    differs: ['Eligible leader replicas are always empty lists.'],
     refuse: (request, error) => ({
       topics: request.topics.map(({ name }) => ({ errorCode: error.code, name, topicId: ZERO_UUID })),
     }),
@@ -61,7 +60,7 @@ function page({ cursor }: Request, names: string[], limit: number, { broker }: R
     // A cursor may stand behind the last partition: then nothing of that topic is told.
     const start = cursor?.topicName === name ? Math.min(cursor.partitionIndex, topic.partitions.length) : 0
     const end = Math.min(topic.partitions.length, start + left)
-    described.push(describe(topic, start, end))
+    described.push(describe(topic, start, end, broker.image))
     if (end < topic.partitions.length)
       return { topics: described, nextCursor: { topicName: name, partitionIndex: end } }
     left -= end - start
@@ -69,15 +68,17 @@ function page({ cursor }: Request, names: string[], limit: number, { broker }: R
   return { topics: described, nextCursor: null }
 }
 
-function describe(topic: TopicImage, start: number, end: number): Topic {
+function describe(topic: TopicImage, start: number, end: number, image: MetadataImage): Topic {
   return {
     errorCode: 0,
     name: topic.name,
     topicId: topic.topicId,
     isInternal: isInternalTopic(topic.name),
-    partitions: topic.partitions
-      .slice(start, end)
-      .map(partition => ({ ...describePartition(partition), eligibleLeaderReplicas: [], lastKnownElr: [] })),
+    partitions: topic.partitions.slice(start, end).map(partition => ({
+      ...describePartition(partition, image),
+      eligibleLeaderReplicas: partition.elr,
+      lastKnownElr: partition.lastKnownElr,
+    })),
     topicAuthorizedOperations: TOPIC_OPERATIONS,
   }
 }

@@ -21,6 +21,7 @@ type Request = Decoded<typeof fetch.request>
 type Response = Encodable<typeof fetch.response>
 
 const FINAL_EPOCH = -1
+const RACK_SINCE = 11
 
 export const fetchHandler = handler(
   fetch,
@@ -31,6 +32,9 @@ export const fetchHandler = handler(
     const options = {
       maxBytes: Math.min(request.maxBytes, broker.config.number('fetch.max.bytes'), quota?.windowBytes ?? Infinity),
       readCommitted: request.isolationLevel === 1,
+      // Consumers may read from followers since they can say where they are (KIP-392).
+      fromFollowers: context.apiVersion >= RACK_SINCE,
+      rack: request.rackId,
     }
     const results = readTargets(broker, plan.targets, options)
     const wait = waitForBytes(context, results, {
@@ -148,6 +152,7 @@ function changed(session: FetchSession, { target, data, bytes }: FetchResult): b
     bytes > 0 ||
     data.errorCode !== 0 ||
     data.divergingEpoch !== undefined ||
+    data.preferredReadReplica !== undefined ||
     cached.highWatermark !== data.highWatermark ||
     cached.logStartOffset !== data.logStartOffset
   if (!news) return false

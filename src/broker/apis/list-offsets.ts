@@ -69,7 +69,7 @@ function lookUp(topic: string, asked: Asked, request: Request, twice: boolean, {
     }
     const partition = broker.replicas.leader(topic, asked.partitionIndex)
     partition.checkLeaderEpoch(asked.currentLeaderEpoch)
-    const found = find(partition, asked.timestamp, request)
+    const found = find(partition, asked.timestamp, request, apiVersion)
     // Answers have a leader epoch since version 4 (KIP-320), and the field cannot be left out silently.
     return { errorCode: 0, ...found, leaderEpoch: apiVersion < 4 ? -1 : found.leaderEpoch }
   } catch (error) {
@@ -78,13 +78,20 @@ function lookUp(topic: string, asked: Asked, request: Request, twice: boolean, {
   }
 }
 
-function find(partition: Partition, timestamp: number, request: Request): Found {
+/** A new leader that does not know yet what its followers have cannot tell what is the end, or behind it (KIP-207). */
+function refuseWhileLagging(partition: Partition, request: Request, apiVersion: number): void {
+  if (request.replicaId !== -1 || !partition.highWatermarkLags) return
+  throw new KafkaError(apiVersion >= 5 ? 'OFFSET_NOT_AVAILABLE' : 'LEADER_NOT_AVAILABLE')
+}
+
+function find(partition: Partition, timestamp: number, request: Request, apiVersion: number): Found {
   const { log } = partition
   const readCommitted = request.isolationLevel === 1
   // Only a consumer is kept below the watermark; tools that debug (replica id -2) see the whole log.
   const bound = request.replicaId !== -1 ? log.logEndOffset : readCommitted ? log.lastStableOffset : log.highWatermark
   switch (timestamp) {
     case LATEST:
+      refuseWhileLagging(partition, request, apiVersion)
       return { timestamp: -1, offset: bound, leaderEpoch: partition.leaderEpoch }
     case EARLIEST:
     case EARLIEST_LOCAL:
@@ -94,7 +101,9 @@ function find(partition: Partition, timestamp: number, request: Request): Found 
       return NOTHING
     default: {
       const found = timestamp === MAX_TIMESTAMP ? log.maxTimestamp() : log.offsetForTimestamp(timestamp)
-      return found === undefined || found.offset >= bound ? NOTHING : found
+      if (found !== undefined && found.offset < bound) return found
+      refuseWhileLagging(partition, request, apiVersion)
+      return NOTHING
     }
   }
 }

@@ -1,8 +1,8 @@
 import { listPartitionReassignments } from '../../protocol/apis/list-partition-reassignments.ts'
+import { forward } from '../forward.ts'
 import { handler } from '../handler.ts'
 
-/** The moves of replicas that are under way. One to the same brokers is done when it is decided, so there is none. */
-export const listPartitionReassignmentsHandler = handler(listPartitionReassignments, () => ({
-  errorMessage: null,
-  topics: [],
-}))
+/** The moves of replicas that are under way (KIP-455). The controller knows them first. */
+export const listPartitionReassignmentsHandler = handler(listPartitionReassignments, (request, context) =>
+  forward('listPartitionReassignments', request, context),
+)

@@ -5,7 +5,7 @@ import { ZERO_UUID } from '../../util/uuid.ts'
 import type { Broker } from '../broker.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
-import type { PartitionImage, TopicImage } from '../metadata/image.ts'
+import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
 import { checkTopicName } from '../topic-names.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from './authorized-operations.ts'
 
@@ -60,36 +60,39 @@ function describeTopics(request: Request, context: RequestContext) {
   const { broker, apiVersion } = context
   const { image } = broker
   const all = request.topics === null || (apiVersion === 0 && request.topics.length === 0)
-  if (all) return [...image.topicsByName.values()].map(describeTopic)
+  if (all) return [...image.topicsByName.values()].map(topic => describeTopic(topic, image))
 
   const asked = request.topics ?? []
   const ids = new Set(asked.map(({ topicId }) => topicId).filter(id => id !== ZERO_UUID))
   if (ids.size > 0) {
     return [...ids].map(topicId => {
       const topic = image.topicsById.get(topicId)
-      return topic === undefined ? unknownId(topicId) : describeTopic(topic)
+      return topic === undefined ? unknownId(topicId) : describeTopic(topic, image)
     })
   }
   const mayCreate = request.allowAutoTopicCreation && broker.config.boolean('auto.create.topics.enable')
   const names = new Set(asked.map(({ name }) => name as string))
   return [...names].map(name => {
     const topic = image.topicsByName.get(name)
-    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic)
+    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic, image)
   })
 }
 
-function describeTopic(topic: TopicImage) {
+function describeTopic(topic: TopicImage, image: MetadataImage) {
   return {
     errorCode: 0,
     name: topic.name as string | null,
     topicId: topic.topicId,
     isInternal: isInternalTopic(topic.name),
-    partitions: topic.partitions.map(describePartition),
+    partitions: topic.partitions.map(partition => describePartition(partition, image)),
   }
 }
 
-export function describePartition(partition: PartitionImage) {
-  const { partitionId, leader, leaderEpoch, replicas, isr } = partition
+/** A leader that is not there is none. */
+export function describePartition(partition: PartitionImage, image: MetadataImage) {
+  const { partitionId, leaderEpoch, replicas, isr } = partition
+  const isOffline = (id: number) => image.brokers.get(id)?.fenced !== false
+  const leader = isOffline(partition.leader) ? -1 : partition.leader
   return {
     errorCode: leader < 0 ? ERROR_CODES.LEADER_NOT_AVAILABLE : 0,
     partitionIndex: partitionId,
@@ -97,6 +100,7 @@ export function describePartition(partition: PartitionImage) {
     leaderEpoch,
     replicaNodes: replicas,
     isrNodes: isr,
+    offlineReplicas: replicas.filter(isOffline),
   }
 }
 

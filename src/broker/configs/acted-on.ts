@@ -76,6 +76,8 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'replica.fetch.response.max.bytes': 'The most bytes that a follower fetches at once, but for one batch.',
   'replica.fetch.wait.max.ms': 'How long the fetch of a follower waits for bytes.',
   'replica.lag.time.max.ms': 'A follower that has not caught up for so long is not in sync any more.',
+  'replica.selector.class':
+    'The rack-aware selector sends consumers to a replica in their own rack; others are not known.',
   'replica.socket.timeout.ms': 'How long a follower waits for an answer of its leader.',
   'socket.request.max.bytes': 'The largest request; more closes the connection.',
   'telemetry.max.bytes': 'The most bytes of metrics that a client may push at once.',

@@ -1,3 +1,4 @@
+import type { Log } from '../../log/log.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import type { Env } from '../../util/env.ts'
 import type { Timer } from '../../util/timer-queue.ts'
@@ -117,7 +118,8 @@ export class ReplicaFetcher {
   /** Undefined when the log cannot be had. */
   #targetOf(followed: Followed): ReplicaFetchTarget | undefined {
     const { partition, leaderEpoch } = followed
-    const { log } = partition
+    const log = openedBy(partition)
+    if (log === undefined) return undefined
     return {
       topicId: partition.topicId,
       partitionId: partition.index,
@@ -134,7 +136,7 @@ export class ReplicaFetcher {
     // Since it was asked for, it was given up, or follows in another epoch, or was cut.
     if (followed === undefined || asked === undefined) return
     const { partition, leaderEpoch } = followed
-    if (leaderEpoch !== asked.currentLeaderEpoch || partition.log.logEndOffset !== asked.fetchOffset) return
+    if (leaderEpoch !== asked.currentLeaderEpoch || openedBy(partition)?.logEndOffset !== asked.fetchOffset) return
     try {
       this.#apply(followed, data)
     } catch (error) {
@@ -168,6 +170,16 @@ export class ReplicaFetcher {
     const { env } = this.#context
     env.log('warn', 'cannot follow', { partition: `${topic}-${index}`, leader: this.#leaderId, reason })
     this.#backOff([followed])
+  }
+}
+
+/** The log of a partition; undefined when it is offline, which was told where it happened. */
+function openedBy(partition: Partition): Log | undefined {
+  try {
+    return partition.log
+  } catch (error) {
+    if (error instanceof KafkaError) return undefined
+    throw error
   }
 }
 

@@ -126,7 +126,7 @@ function replyOf(results: Result[]): ReplicaFetchReply {
 function enough(results: Result[], minBytes: number): boolean {
   let bytes = 0
   for (const { target, partition } of results) {
-    if (partition === undefined || partition.gone || !partition.isLeader) return true
+    if (partition === undefined || partition.gone || partition.failure || !partition.isLeader) return true
     if (partition.leaderEpoch !== target.currentLeaderEpoch) return true
     if (target.fetchOffset > partition.log.logEndOffset) return true
     bytes += partition.log.availableBytes(target.fetchOffset, 'log_end', target.maxBytes)

@@ -97,3 +97,26 @@ function moved(
     removingReplicas,
   }
 }
+
+type ListMessage = ControllerMessages['listPartitionReassignments']['request']
+type ListReply = ControllerMessages['listPartitionReassignments']['reply']
+
+/** Those that are under way; of the partitions that are named, or of all. */
+export function listPartitionReassignmentsDecision({ request }: ListMessage, { image }: DecisionContext): ListReply {
+  const asked =
+    request.topics?.map(({ name, partitionIndexes }) => ({ name, indexes: new Set(partitionIndexes) })) ??
+    [...image.topicsByName.keys()].map(name => ({ name, indexes: undefined }))
+  const topics = asked.flatMap(({ name, indexes }) => {
+    const partitions = (image.topicsByName.get(name)?.partitions ?? [])
+      .filter(({ partitionId }) => indexes?.has(partitionId) ?? true)
+      .filter(({ addingReplicas, removingReplicas }) => addingReplicas.length + removingReplicas.length > 0)
+      .map(({ partitionId, replicas, addingReplicas, removingReplicas }) => ({
+        partitionIndex: partitionId,
+        replicas,
+        addingReplicas,
+        removingReplicas,
+      }))
+    return partitions.length === 0 ? [] : [{ name, partitions }]
+  })
+  return { errorMessage: null, topics }
+}
