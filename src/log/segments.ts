@@ -6,7 +6,7 @@
 import type { Storage, StorageFailure, StorageFile } from '../storage/storage.ts'
 import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
-import type { Later } from '../util/later.ts'
+import { Later } from '../util/later.ts'
 import type { Timer } from '../util/timer-queue.ts'
 import type { IndexCache } from './index-cache.ts'
 import type { LogConfig } from './log-config.ts'
@@ -153,21 +153,31 @@ export class Segments {
 
   /**
    * Puts a segment, whose file ends with `.swap`, in the place of neighbours that it was made from; their files go after `delayMs`,
-   * and when that is for good it gets its name. Settles then. Opening the log finishes what a crash or a failure leaves undone.
+   * and when that is for good and its indexes are written it gets its name. Settles then. Opening the log finishes what a crash or a
+   * failure leaves undone.
    */
   replace(neighbours: readonly Segment[], segment: Segment, delayMs: number): Later<StorageFailure | undefined> {
     this.#changes++
     this.#list.splice(this.#list.indexOf(neighbours[0]), neighbours.length, segment)
     for (const each of neighbours) this.#removeFiles(each, delayMs)
     this.#swaps.add(segment)
-    return this.#storage.syncDirectory(this.#directory).map(failure => {
-      // It may have been taken out meanwhile, with its file.
-      if (failure !== undefined || this.#isClosed || !this.#swaps.delete(segment)) return failure
-      const path = this.#path(fileName(segment.baseOffset, LOG_SUFFIX))
-      this.#storage.rename(path + SWAP_SUFFIX, path)
-      segment.writeIndexes().whenSettled(() => segment.retire())
-      return undefined
+    const result = new Later<StorageFailure | undefined>(this.#env.turns)
+    // It may be taken out meanwhile, with its file.
+    const isWaiting = () => !this.#isClosed && this.#swaps.has(segment)
+    this.#storage.syncDirectory(this.#directory).whenSettled(failure => {
+      if (failure !== undefined || !isWaiting()) return result.settle(failure)
+      // Its indexes are trusted from the moment on at which it has its name.
+      segment.writeIndexes().whenSettled(indexFailure => {
+        if (indexFailure === undefined && isWaiting()) {
+          this.#swaps.delete(segment)
+          const path = this.#path(fileName(segment.baseOffset, LOG_SUFFIX))
+          this.#storage.rename(path + SWAP_SUFFIX, path)
+          segment.retire()
+        }
+        result.settle(indexFailure)
+      })
     })
+    return result
   }
 
   #removeFiles(segment: Segment, delayMs: number): void {
