@@ -33,8 +33,8 @@ interface Runtime {
   readonly passed: RegExp
 }
 
-/** What Ottla needs of Deno: sockets, its own files, native packages, and what those look at when they are loaded. */
-const PERMISSIONS = ['--allow-net', '--allow-read', '--allow-env', '--allow-sys', '--allow-ffi']
+/** What Ottla needs of Deno: sockets, files, native packages, and what those look at when they are loaded. */
+const PERMISSIONS = ['--allow-net', '--allow-read', '--allow-write', '--allow-env', '--allow-sys', '--allow-ffi']
 
 const RUNTIMES: readonly Runtime[] = [
   {
@@ -137,6 +137,16 @@ for (const { name, path, run, test, passed } of found) {
         metrics: true,
         produced: 24,
         closed: 'OTTLA_BROKER_CLOSED',
+      })
+    })
+
+    it('has everything again after a restart on a data directory, which nobody else takes meanwhile', async () => {
+      expect(await runProgram('data.mjs')).toEqual({
+        before: ['before'],
+        taken: 'OTTLA_DATA_DIR_LOCKED',
+        after: ['after'],
+        clusterId: true,
+        kept: true,
       })
     })
 
