@@ -8,6 +8,7 @@ import { Command } from 'commander'
 import { OttlaError } from '../node/errors.ts'
 import { labCommand } from './lab/lab-command.ts'
 import { startCommand } from './start.ts'
+import { verifyCommand } from './verify.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json')
 
@@ -15,6 +16,7 @@ const program = new Command('ottla')
   .description("Kafka's little sister: a Kafka you can npm install.")
   .version(version)
   .addCommand(startCommand(version))
+  .addCommand(verifyCommand())
   .addCommand(labCommand())
 
 try {

@@ -49,6 +49,19 @@ export class DirectoryLock {
     this.#descriptor = undefined
   }
 
+  /** Who has it, in words; undefined when nobody does. Takes nothing. */
+  async holder(): Promise<string | undefined> {
+    try {
+      for (const address of this.#addresses()) {
+        const answer = await ask(address)
+        if (answer !== undefined) return nameOf(answer)
+      }
+      return undefined
+    } finally {
+      await this.release()
+    }
+  }
+
   /** All that have to be had; the first is the one that has no races. */
   #addresses(): string[] {
     const { dev, ino } = fs.statSync(this.#directory, { bigint: true })
@@ -77,8 +90,7 @@ export class DirectoryLock {
       if (isPath(address)) fs.rmSync(address, { force: true })
       return this.#claim(address, tries - 1)
     }
-    const holder = answer === undefined || answer === '' ? 'another process' : `the ${answer}`
-    return { code: 'ELOCKED', message: `${this.#directory} is in use by ${holder}` }
+    return { code: 'ELOCKED', message: `${this.#directory} is in use by ${nameOf(answer)}` }
   }
 
   #listen(address: string): Promise<NodeJS.ErrnoException | undefined> {
@@ -123,6 +135,10 @@ function ask(address: string): Promise<string | undefined> {
       resolve(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? undefined : answer),
     )
   })
+}
+
+function nameOf(answer: string | undefined): string {
+  return answer === undefined || answer === '' ? 'another process' : `the ${answer}`
 }
 
 function isPath(address: string): boolean {

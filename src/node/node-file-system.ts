@@ -20,15 +20,22 @@ export class NodeFileSystem implements FileSystem {
   readonly path: string
   readonly #env: SystemEnv
   readonly #lock: DirectoryLock
+  readonly #readOnly: boolean
 
-  /** Makes the root directory when it is not there. Throws Node's own error when it cannot be. */
-  constructor(env: SystemEnv, root: string) {
+  /**
+   * Makes the root directory when it is not there. Throws Node's own error when it cannot be.
+   *
+   * @param options.readOnly makes and changes nothing: the root has to be there
+   */
+  constructor(env: SystemEnv, root: string, { readOnly = false }: { readOnly?: boolean } = {}) {
     this.#env = env
-    this.path = makeRoot(resolve(root))
+    this.#readOnly = readOnly
+    this.path = readOnly ? fs.realpathSync(root) : makeRoot(resolve(root))
     this.#lock = new DirectoryLock(this.path)
   }
 
   openFile(path: string, { create }: { create: boolean }): FileId {
+    if (this.#readOnly) return fs.openSync(this.#at(path), fs.constants.O_RDONLY)
     return fs.openSync(this.#at(path), create ? fs.constants.O_RDWR | fs.constants.O_CREAT : fs.constants.O_RDWR, 0o644)
   }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -211,5 +211,63 @@ describe('a process that used startBroker', () => {
     await once(child.child, 'spawn')
     await ended(child)
     expect([child.stdout, child.stderr, child.status]).toEqual(['closed\n', '', 0])
+  })
+})
+
+describe('ottla start --data', () => {
+  const dataDir = () => join(mkdtempSync(join(directory, 'data-')), 'new')
+
+  it('keeps everything, is marked after a signal, and passes the check', async () => {
+    const data = dataDir()
+    const first = await started('--data', data, '--topic', 'orders:3')
+    expect(first.stdout).toContain(`data       ${data}; what is acknowledged survives a crash of the broker`)
+    const cluster = /cluster +(\S+)/.exec(first.stdout)?.[1]
+    first.child.kill('SIGTERM')
+    expect((await ended(first)).status).toBe(0)
+    expect(readdirSync(data)).toContain('.kafka_cleanshutdown')
+    const check = await ended(ottla('verify', data))
+    expect([check.stdout, check.status]).toEqual([expect.stringMatching(/: 0 errors, 0 warnings\n$/), 0])
+    const second = await started('--data', data, '--flush', 'commit')
+    expect(second.stdout).toContain(`cluster    ${cluster}`)
+    expect(second.stdout).toContain(`${data}; what is acknowledged survives a power cut`)
+  })
+
+  it('refuses a directory that is in use, and takes it once its broker was killed', async () => {
+    const data = dataDir()
+    const first = await started('--data', data)
+    const second = await ended(ottla('start', '--port', '0', '--data', data))
+    expect(second.stderr).toBe(
+      `ottla: the data directory ${data} is in use by the broker of process ${first.child.pid}\n` +
+        '       stop that broker, or choose another directory with --data\n',
+    )
+    expect(second.status).toBe(1)
+    first.child.kill('SIGKILL')
+    await ended(first)
+    const third = await started('--data', data)
+    expect(third.stderr).toBe('')
+  })
+
+  it.each([
+    ['of others', { 'photo.jpg': '' }, 'it holds photo.jpg and no ottla.properties'],
+    [
+      'of a later release',
+      { 'ottla.properties': 'format.version=2' },
+      'its format is 2, and this release knows those up to 1',
+    ],
+  ])('refuses a directory %s', async (_, files, message) => {
+    const data = mkdtempSync(join(directory, 'data-'))
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(data, name), content)
+    const { stderr, status } = await ended(ottla('start', '--port', '0', '--data', data))
+    expect([stderr, status]).toEqual([expect.stringContaining(message), 1])
+    expect(readdirSync(data)).toEqual(Object.keys(files))
+  })
+
+  it('refuses --flush without a directory, and to check what is none', async () => {
+    const start = await ended(ottla('start', '--flush', 'commit'))
+    expect([start.stderr, start.status]).toEqual([expect.stringContaining('--flush is for brokers with --data'), 1])
+    const check = await ended(ottla('verify', join(directory, 'nowhere')))
+    expect([check.stderr, check.status]).toEqual([expect.stringContaining('there is no directory'), 1])
+    const other = await ended(ottla('verify', mkdtempSync(join(directory, 'data-'))))
+    expect([other.stdout, other.status]).toEqual([expect.stringContaining('it has no ottla.properties'), 1])
   })
 })

@@ -24,6 +24,7 @@ export interface TestDisk {
   settled<T>(later: Later<T>): Promise<T>
 }
 
+/** A directory that goes when the test ends. */
 export function temporaryDirectory(): string {
   const root = mkdtempSync(join(tmpdir(), 'ottla-disk-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
