@@ -1,5 +1,6 @@
 import { GroupCoordinator } from '../coordinator/group/group-coordinator.ts'
 import type { LogCleaner } from '../log/cleaner/log-cleaner.ts'
+import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Env, LogFields } from '../util/env.ts'
@@ -140,6 +141,7 @@ export class Broker implements LinkedBroker {
       config,
       purgatory: this.purgatory,
       forgetProducers: options.forgetProducers,
+      outlivesProcess: options.link.mayFail || !options.storage.isVolatile,
       askForIsr: partition => this.#isrChanges.ask(partition),
       failed: partition => this.#replicaFailed(partition),
     })
@@ -234,12 +236,15 @@ export class Broker implements LinkedBroker {
   /** The controller says what was committed: the only way in which this broker learns of the cluster. */
   metadata(update: MetadataUpdate): number {
     if (this.#stopped || update.startOffset > this.#metadataOffset) return this.#metadataOffset
+    const isFirst = this.#metadataOffset === 0
     const changes = new MetadataChanges(this.image)
     // Counted from the end, as a snapshot has fewer records than there were.
     const news = Math.max(0, update.endOffset - this.#metadataOffset)
     const known = Math.max(0, update.records.length - news)
     for (const record of update.records.slice(known)) changes.apply(record)
     this.#metadataOffset = Math.max(this.#metadataOffset, update.endOffset)
+    // While it was away, topics may have been deleted, and replicas moved elsewhere.
+    if (isFirst && this.link.mayFail) this.replicas.setStraysAside()
     this.#follow(changes)
     return this.#metadataOffset
   }
@@ -269,8 +274,14 @@ export class Broker implements LinkedBroker {
     const { index, leaderEpoch } = partition
     if (partition.gone || partition.failure || !partition.isLeader) return this.#resign(index)
     if (this.#coordinatedEpochs.get(index) === leaderEpoch) return
-    this.#coordinatedEpochs.set(index, leaderEpoch)
-    this.groups.elected(index, coordinatorLog(partition, this.platform))
+    try {
+      this.groups.elected(index, coordinatorLog(partition, this.platform))
+      this.#coordinatedEpochs.set(index, leaderEpoch)
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error
+      this.env.log('error', 'the groups of a partition cannot be loaded', { partition: index, error: error.message })
+      this.#resign(index)
+    }
   }
 
   #resign(index: number): void {

@@ -41,6 +41,8 @@ export class Replicas {
     config: BrokerConfig
     purgatory: Purgatory
     forgetProducers?: boolean
+    /** Whether another process may find the storage as this one leaves it, even one in memory. */
+    outlivesProcess: boolean
     /** See `PartitionOptions.askForIsr`. */
     askForIsr: (partition: Partition) => void
     /** See `PartitionOptions.failed`. */
@@ -49,7 +51,7 @@ export class Replicas {
     this.#brokerId = options.brokerId
     this.#env = options.env
     this.#storage = options.storage
-    this.directory = new LogDirectory(options)
+    this.directory = new LogDirectory({ ...options, keepsTopicIds: options.outlivesProcess })
     this.#platform = options.platform
     this.#image = options.image
     this.#config = options.config
@@ -177,6 +179,15 @@ export class Replicas {
     const topicId = this.#image.topicsByName.get(topic)?.topicId
     const partitions = topicId === undefined ? undefined : this.#byTopicId.get(topicId)
     return partitions?.filter(partition => partition !== undefined) ?? []
+  }
+
+  /** Logs that are none of this broker's any more move out of the way. */
+  setStraysAside(): void {
+    this.directory.setStraysAside((topic, partition, topicId) => {
+      const known = this.#image.topicsByName.get(topic)
+      const isOurs = known?.partitions[partition]?.replicas.includes(this.#brokerId) ?? false
+      return isOurs && (topicId === undefined || topicId === known?.topicId)
+    })
   }
 
   /** Followers that have not kept up leave the in-sync replicas. */

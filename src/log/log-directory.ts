@@ -38,6 +38,8 @@ export interface CheckpointIntervals {
 export class LogDirectory {
   readonly #storage: Storage
   readonly #env: Env
+  /** Whether logs are marked with whose they are: whoever comes next may know another topic under the same name. */
+  readonly #keepsTopicIds: boolean
   readonly #indexCache = new IndexCache()
   readonly #recoveryPoints: PartitionOffsets
   readonly #highWatermarks: PartitionOffsets
@@ -49,10 +51,11 @@ export class LogDirectory {
   #pass: Later<Result> | undefined
 
   /** Reads the checkpoints, and goes on with deletions that were cut short. */
-  constructor(options: { storage: Storage; env: Env }) {
+  constructor(options: { storage: Storage; env: Env; keepsTopicIds?: boolean }) {
     const { storage, env } = options
     this.#storage = storage
     this.#env = env
+    this.#keepsTopicIds = options.keepsTopicIds ?? !storage.isVolatile
     this.#recoveryPoints = new PartitionOffsets(storage, 'recovery-point-offset-checkpoint', env)
     this.#highWatermarks = new PartitionOffsets(storage, 'replication-offset-checkpoint', env)
     this.#logStartOffsets = new PartitionOffsets(storage, 'log-start-offset-checkpoint', env)
@@ -87,7 +90,7 @@ export class LogDirectory {
     topicId: string | undefined,
     options: Omit<LogOptions, 'storage' | 'directory' | 'env' | 'indexCache'>,
   ): Log {
-    if (topicId !== undefined && !this.#storage.isVolatile) this.#claim(topicPartition, topicId)
+    if (topicId !== undefined && this.#keepsTopicIds) this.#claim(topicPartition, topicId)
     const log = Log.open({
       recoveryPoint: this.#recoveryPoints.get(topicPartition),
       highWatermark: this.#highWatermarks.get(topicPartition),

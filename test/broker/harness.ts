@@ -8,6 +8,7 @@ import { encodeRequest } from '../../src/protocol/frame.ts'
 import { readResponseHeader } from '../../src/protocol/header.ts'
 import { crc32cJs } from '../../src/records/crc32c.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { ByteReader } from '../../src/util/byte-reader.ts'
 import { concat } from '../../src/util/byte-writer.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
@@ -32,13 +33,15 @@ export function startTestBroker(
     limits?: object
     env?: VirtualEnv
     maxBytes?: number
+    storage?: Storage
     emulates?: EmulatedRelease
   } = {},
 ): TestBroker {
   const env = options.env ?? new VirtualEnv()
+  const storage = options.storage ?? new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
   const cluster = new Cluster({
     env,
-    brokers: [{ id: 1, storage: new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes }), platform }],
+    brokers: [{ id: 1, storage, platform }],
     configs: { 'group.initial.rebalance.delay.ms': '0', 'offsets.topic.num.partitions': '5', ...options.configs },
     limits: { requestLogSize: 1000, ...options.limits },
     emulates: options.emulates,

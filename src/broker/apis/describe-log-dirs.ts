@@ -1,4 +1,5 @@
 import { describeLogDirs } from '../../protocol/apis/describe-log-dirs.ts'
+import { ERROR_CODES } from '../../protocol/errors.ts'
 import { handler } from '../handler.ts'
 
 /** Where this broker keeps its logs, how large they are, and how much room is left. There is one place. */
@@ -9,7 +10,9 @@ export const describeLogDirsHandler = handler(
     const wanted =
       request.topics && new Map(request.topics.map(({ topic, partitions }) => [topic, new Set(partitions)]))
     const topics = new Map<string, { partitionIndex: number; partitionSize: number }[]>()
+    let failed = false
     for (const partition of broker.replicas.all()) {
+      if (partition.failure) failed = true
       if (wanted !== null && !wanted.get(partition.topic)?.has(partition.index)) continue
       const size = { partitionIndex: partition.index, partitionSize: partition.openedLog?.sizeInBytes ?? 0 }
       const known = topics.get(partition.topic)
@@ -17,7 +20,22 @@ export const describeLogDirsHandler = handler(
       else known.push(size)
     }
     const described = [...topics].map(([name, partitions]) => ({ name, partitions }))
-    return { results: [{ errorCode: 0, logDir: path, topics: described, totalBytes, usableBytes }] }
+    return {
+      results: [
+        {
+          errorCode: failed ? ERROR_CODES.KAFKA_STORAGE_ERROR : 0,
+          logDir: path,
+          topics: described,
+          totalBytes,
+          usableBytes,
+        },
+      ],
+    }
   },
-  { differs: ['In memory mode the directory is called /memory, and its size is the memory limit.'] },
+  {
+    differs: [
+      'In memory mode the directory is called /memory, and its size is the memory limit.',
+      'The error of a log directory says that a replica in it is offline; the others go on, while Kafka gives up the whole directory.',
+    ],
+  },
 )

@@ -2,9 +2,10 @@ import { describeTopicPartitions } from '../../protocol/apis/describe-topic-part
 import type { Decoded, Encodable } from '../../protocol/dsl.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import { ZERO_UUID } from '../../util/uuid.ts'
+import type { Broker } from '../broker.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
-import type { MetadataImage, TopicImage } from '../metadata/image.ts'
+import type { TopicImage } from '../metadata/image.ts'
 import { checkTopicName } from '../topic-names.ts'
 import { TOPIC_OPERATIONS } from './authorized-operations.ts'
 import { describePartition } from './metadata.ts'
@@ -60,7 +61,7 @@ function page({ cursor }: Request, names: string[], limit: number, { broker }: R
     // A cursor may stand behind the last partition: then nothing of that topic is told.
     const start = cursor?.topicName === name ? Math.min(cursor.partitionIndex, topic.partitions.length) : 0
     const end = Math.min(topic.partitions.length, start + left)
-    described.push(describe(topic, start, end, broker.image))
+    described.push(describe(topic, start, end, broker))
     if (end < topic.partitions.length)
       return { topics: described, nextCursor: { topicName: name, partitionIndex: end } }
     left -= end - start
@@ -68,14 +69,14 @@ function page({ cursor }: Request, names: string[], limit: number, { broker }: R
   return { topics: described, nextCursor: null }
 }
 
-function describe(topic: TopicImage, start: number, end: number, image: MetadataImage): Topic {
+function describe(topic: TopicImage, start: number, end: number, broker: Broker): Topic {
   return {
     errorCode: 0,
     name: topic.name,
     topicId: topic.topicId,
     isInternal: isInternalTopic(topic.name),
     partitions: topic.partitions.slice(start, end).map(partition => ({
-      ...describePartition(partition, image),
+      ...describePartition(topic.topicId, partition, broker),
       eligibleLeaderReplicas: partition.elr,
       lastKnownElr: partition.lastKnownElr,
     })),

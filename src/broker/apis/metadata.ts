@@ -5,7 +5,7 @@ import { ZERO_UUID } from '../../util/uuid.ts'
 import type { Broker } from '../broker.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
-import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts'
+import type { PartitionImage, TopicImage } from '../metadata/image.ts'
 import { checkTopicName } from '../topic-names.ts'
 import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from './authorized-operations.ts'
 
@@ -60,38 +60,39 @@ function describeTopics(request: Request, context: RequestContext) {
   const { broker, apiVersion } = context
   const { image } = broker
   const all = request.topics === null || (apiVersion === 0 && request.topics.length === 0)
-  if (all) return [...image.topicsByName.values()].map(topic => describeTopic(topic, image))
+  if (all) return [...image.topicsByName.values()].map(topic => describeTopic(topic, broker))
 
   const asked = request.topics ?? []
   const ids = new Set(asked.map(({ topicId }) => topicId).filter(id => id !== ZERO_UUID))
   if (ids.size > 0) {
     return [...ids].map(topicId => {
       const topic = image.topicsById.get(topicId)
-      return topic === undefined ? unknownId(topicId) : describeTopic(topic, image)
+      return topic === undefined ? unknownId(topicId) : describeTopic(topic, broker)
     })
   }
   const mayCreate = request.allowAutoTopicCreation && broker.config.boolean('auto.create.topics.enable')
   const names = new Set(asked.map(({ name }) => name as string))
   return [...names].map(name => {
     const topic = image.topicsByName.get(name)
-    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic, image)
+    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic, broker)
   })
 }
 
-function describeTopic(topic: TopicImage, image: MetadataImage) {
+function describeTopic(topic: TopicImage, broker: Broker) {
   return {
     errorCode: 0,
     name: topic.name as string | null,
     topicId: topic.topicId,
     isInternal: isInternalTopic(topic.name),
-    partitions: topic.partitions.map(partition => describePartition(partition, image)),
+    partitions: topic.partitions.map(partition => describePartition(topic.topicId, partition, broker)),
   }
 }
 
-/** A leader that is not there is none. */
-export function describePartition(partition: PartitionImage, image: MetadataImage) {
+/** A leader that is not there is none. A replica is offline with its broker; of its own this broker knows more. */
+export function describePartition(topicId: string, partition: PartitionImage, broker: Broker) {
   const { partitionId, leaderEpoch, replicas, isr } = partition
-  const isOffline = (id: number) => image.brokers.get(id)?.fenced !== false
+  const isFailed = () => broker.replicas.find(topicId, partitionId)?.failure !== undefined
+  const isOffline = (id: number) => broker.image.brokers.get(id)?.fenced !== false || (id === broker.id && isFailed())
   const leader = isOffline(partition.leader) ? -1 : partition.leader
   return {
     errorCode: leader < 0 ? ERROR_CODES.LEADER_NOT_AVAILABLE : 0,

@@ -115,11 +115,16 @@ export class ReplicaFetcher {
     for (const each of followed) each.notBefore = notBefore
   }
 
-  /** Undefined when the log cannot be had. */
+  /** Undefined when the log cannot be had, or has to be flushed first. */
   #targetOf(followed: Followed): ReplicaFetchTarget | undefined {
     const { partition, leaderEpoch } = followed
     const log = openedBy(partition)
     if (log === undefined) return undefined
+    if (partition.storedOffset < log.logEndOffset) {
+      // The next fetch says that this replica has everything before it: it has to be true first.
+      log.flush().whenSettled(() => this.#beginSoon())
+      return undefined
+    }
     return {
       topicId: partition.topicId,
       partitionId: partition.index,
