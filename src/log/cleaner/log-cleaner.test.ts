@@ -339,3 +339,224 @@ describe('transactions in a cleaned log', () => {
     expect(texts(log, 'last_stable').filter(text => text.includes('='))).toEqual(['0:a=1', '5:z=4'])
   })
 })
+
+describe('a cleaning takes its time', () => {
+  const KEYS = 400
+  /** So many records that one slice is not enough: each key four times, a thousand bytes at a time. */
+  function fill(log: Log): void {
+    for (let round = 0; round < 4; round++) {
+      for (let key = 0; key < KEYS; key += 20) {
+        const records = Array.from({ length: 20 }, (_, index) =>
+          record(`k${key + index}`, `${round} ${'x'.repeat(100)}`),
+        )
+        append(log, batchOf(records))
+      }
+      log.roll()
+    }
+  }
+
+  /** Where it is after the first slice. */
+  function begun(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerConfig> = {}) {
+    const made = makeCleaner(config, cleaner)
+    fill(made.log)
+    made.env.advance(BACKOFF_MS)
+    expect(texts(made.log).length).toBe(4 * KEYS)
+    expect(made.storage.list('t-0').some(name => name.endsWith('.cleaned'))).toBe(false)
+    while (!made.storage.list('t-0').some(name => name.endsWith('.cleaned'))) made.env.advance(1)
+    return made
+  }
+
+  const leftovers = ({ storage }: { storage: { list(path: string): string[] } }) =>
+    storage.list('t-0').filter(name => /cleaned|swap/.test(name))
+
+  it('and others their turn: records that come meanwhile are not touched', () => {
+    const made = begun()
+    const { log, env } = made
+    append(log, batchOf([record('k0', 'new')]))
+    append(log, batchOf([record('k0', 'newer')]))
+    env.advance(1000)
+    expect(texts(log).slice(0, 2)).toEqual([`1200:k0=3 ${'x'.repeat(100)}`, `1201:k1=3 ${'x'.repeat(100)}`])
+    expect(texts(log).slice(-2)).toEqual(['1600:k0=new', '1601:k0=newer'])
+    expect(texts(log).length).toBe(KEYS + 2)
+    expect(leftovers(made)).toEqual([])
+  })
+
+  it('no more than its bytes per second let it', () => {
+    const made = makeCleaner({}, { maxBytesPerSecond: 10_000 })
+    fill(made.log)
+    const { sizeInBytes } = made.log
+    // It reads everything twice, and writes a part; for the last slice nobody has to wait.
+    made.env.advance(BACKOFF_MS + sizeInBytes / 10)
+    expect(texts(made.log).length).toBe(4 * KEYS)
+    made.env.advance(sizeInBytes)
+    expect(texts(made.log).length).toBe(KEYS)
+  })
+
+  it('gives up when the log is cut, and begins again with what is left', () => {
+    const made = begun()
+    const { log, env, clean } = made
+    log.truncateTo(900)
+    env.advance(5)
+    expect(leftovers(made)).toEqual([])
+    expect(texts(log).length).toBe(900)
+    write(log, 'k0=other k1=other')
+    clean()
+    // Of the third round half was cut off.
+    expect(texts(log).length).toBe(KEYS)
+    expect(texts(log).slice(-2)).toEqual(['900:k0=other', '901:k1=other'])
+    expect(log.logEndOffset).toBe(902)
+  })
+
+  it('gives up when segments are dropped', () => {
+    const made = begun()
+    const { log, env, clean } = made
+    log.deleteRecordsBefore(400)
+    expect(log.applyRetention(env.now())).toBe(1)
+    env.advance(5)
+    expect(leftovers(made)).toEqual([])
+    expect(texts(log).length).toBe(3 * KEYS)
+    clean()
+    expect(texts(log).length).toBe(KEYS)
+  })
+
+  it('gives up when the log is closed or deleted', () => {
+    for (const way of ['close', 'delete'] as const) {
+      const made = begun()
+      const { log, logs, env, storage } = made
+      log[way]()
+      logs.splice(0)
+      env.advance(1000)
+      expect(leftovers(made)).toEqual([])
+      expect(storage.exists('t-0')).toBe(way === 'close')
+      expect(env.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
+    }
+  })
+
+  it('gives up when it is stopped, and does nothing more', () => {
+    const made = begun()
+    const { log, env, cleaner } = made
+    cleaner.stop()
+    expect(leftovers(made)).toEqual([])
+    expect(env.timers).toBe(0)
+    env.advance(10 * BACKOFF_MS)
+    expect(texts(log).length).toBe(4 * KEYS)
+  })
+
+  it('is the same history twice', () => {
+    const history = () => {
+      const made = begun()
+      const steps: string[] = []
+      for (let ms = 0; ms < 50; ms++) {
+        made.env.advance(1)
+        steps.push(`${made.log.sizeInBytes} ${made.storage.list('t-0').join()}`)
+      }
+      return steps
+    }
+    expect(history()).toEqual(history())
+  })
+})
+
+describe('what a cleaner meets', () => {
+  it('a storage without room: it tries again later', () => {
+    const env = new VirtualEnv()
+    const made = makeLog({ compact: true, delete: false, minCleanableRatio: 0 }, { env, maxBytes: 160_000 })
+    const { log, storage } = made
+    for (let index = 0; index < 6; index++) write(log, `a${index}=${'x'.repeat(5000)} b=${index}`)
+    const filler = storage.open('filler', { create: true })
+    for (;;) {
+      try {
+        filler.appendv([new Uint8Array(1000)])
+      } catch {
+        break
+      }
+    }
+    const cleaner = new LogCleaner({
+      env,
+      storage,
+      config: () => ({
+        isEnabled: true,
+        backoffMs: 1000,
+        dedupeBufferSize: 10_000,
+        loadFactor: 0.9,
+        maxBytesPerSecond: 1e9,
+      }),
+      logs: () => [log.cleanable],
+      applyRetention: () => {},
+    })
+    cleaner.start()
+    env.advance(2500)
+    expect(texts(log).length).toBe(12)
+    expect(env.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toContain(
+      'cannot clean a log now',
+    )
+    storage.remove('filler')
+    env.advance(2500)
+    expect(texts(log).length).toBe(7)
+  })
+
+  it('a broken batch: the log is left alone from then on', () => {
+    const { env, log, storage, clean } = makeCleaner()
+    write(log, 'a=1 a=2 a=3')
+    const file = storage.open('t-0/00000000000000000001.log')
+    // The length of the first record.
+    file.writeAt(61, Uint8Array.of(0x7f))
+    clean()
+    clean()
+    const errors = env.lines.filter(({ level }) => level === 'error')
+    expect(errors.map(({ message }) => message)).toEqual(['a log cannot be cleaned: what it holds is broken'])
+    expect(log.segmentCount).toBe(4)
+  })
+
+  it('a policy that is changed: it begins, or stops', () => {
+    const { env, log, logs, clean } = makeCleaner()
+    logs.splice(0)
+    write(log, 'a=1 a=2')
+    clean()
+    expect(texts(log).length).toBe(2)
+    logs.push(log)
+    clean()
+    expect(texts(log)).toEqual(['1:a=2'])
+    env.advance(60_000)
+    expect(env.timers).toBe(1)
+  })
+})
+
+describe('the point up to which a log is clean', () => {
+  it('is kept in a file of Kafka’s format, for the next cleaner', () => {
+    const { env, log, storage, cleaner, startCleaner, clean } = makeCleaner({ minCleanableRatio: 0.9 })
+    write(log, 'a=1 b=2 a=3')
+    clean()
+    env.settle()
+    const file = storage.open('cleaner-offset-checkpoint')
+    expect(utf8Decode(concat(file.read(0, 100)))).toBe('0\n1\nt 0 3\n')
+    cleaner.stop()
+    startCleaner()
+    write(log, 'a=4 b=5')
+    clean()
+    // Half of it is dirty, which is not enough.
+    expect(texts(log)).toEqual(['1:b=2', '2:a=3', '3:a=4', '4:b=5'])
+  })
+
+  it('goes back when the log is cut', () => {
+    const { log, clean } = makeCleaner({ minCleanableRatio: 0.6 })
+    write(log, 'a=1 b=2 c=3 d=4')
+    clean()
+    log.truncateTo(1)
+    write(log, 'a=5 a=6 a=7')
+    clean()
+    expect(texts(log)).toEqual(['3:a=7'])
+  })
+
+  it('does not count for another log of the same name', () => {
+    const { env, log, logs, clean, reopen } = makeCleaner({ minCleanableRatio: 0.6 })
+    write(log, 'a=1 b=2 c=3')
+    clean()
+    log.delete()
+    env.settle()
+    const other = reopen()
+    logs.splice(0, 1, other)
+    write(other, 'a=1 a=2 a=3 a=4 a=5')
+    clean()
+    expect(texts(other)).toEqual(['4:a=5'])
+  })
+})
