@@ -4,6 +4,8 @@
  */
 
 import { Consumer } from '../../src/client/index.ts'
+import type { Log } from '../../src/log/log.ts'
+import type { Env } from '../../src/util/env.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { BrokerProcess, type BrokerProcessOptions, type RunningBroker } from './broker-process.ts'
 import { stateOf } from './broker-state.ts'
@@ -17,6 +19,7 @@ import { Topics } from './checkers/topics.ts'
 import { FaultSchedule } from './faults.ts'
 import { type Checker, History, Violation } from './history.ts'
 import { SimulatedNetwork } from './network.ts'
+import { watchOpenedLogs } from './opened-logs.ts'
 import { drawPlan, type Plan, type PlannedGroup, type WantedPlan } from './plan.ts'
 import { AdminActor } from './workload/admin-actor.ts'
 import { ClientProcess, type ClientWorld, idOf } from './workload/client-process.ts'
@@ -49,10 +52,13 @@ export interface Outcome {
 export function simulate(options: SimulationOptions): Outcome {
   const simulation = new Simulation(options)
   let error: Error | undefined
+  const endWatching = watchOpenedLogs((log, env) => simulation.opened(log, env))
   try {
     simulation.run()
   } catch (thrown) {
     error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  } finally {
+    endWatching()
   }
   return { seed: options.seed, plan: simulation.plan, error, events: simulation.events }
 }
@@ -121,6 +127,10 @@ class Simulation {
     const { brokerIds } = this.plan
     this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
     this.#faults = this.#makeFaults()
+  }
+
+  opened(log: Log, env: Env): void {
+    this.#contents.opened(log, env)
   }
 
   run(): void {

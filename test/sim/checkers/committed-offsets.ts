@@ -11,6 +11,8 @@ const NAME = 'committed offsets'
 interface Watched {
   /** Everything that it has ever been. */
   readonly ever: Set<number>
+  /** Commits without an answer: they may be stored or not, also in the moment of a crash. */
+  readonly asked: number[]
   /** What it was, and everything it has been since the last acknowledgement, oldest first. */
   values: number[]
   /** What a crash may have left; undefined while none has been. */
@@ -33,17 +35,27 @@ export class CommittedOffsets implements Checker {
 
   event(event: HistoryEvent): void {
     if (event.type === 'deletingTopic') this.#deleted.add(event.topic)
+    if (event.type === 'committing') this.#watch(event).asked.push(event.offset)
     if (event.type === 'committed') this.#acknowledged(event)
     if (event.type === 'crashing') for (const watched of this.#watched.values()) this.#crashed(watched, event.kind)
   }
 
-  #acknowledged({ group, topic, partition, offset }: HistoryEvent & { type: 'committed' }): void {
+  #watch({ group, topic, partition }: { group: string; topic: string; partition: number }): Watched {
+    const key = keyOf(group, topic, partition)
+    const watched = this.#watched.get(key) ?? { ever: new Set(), asked: [], values: [], allowed: undefined }
+    this.#watched.set(key, watched)
+    return watched
+  }
+
+  #acknowledged(event: HistoryEvent & { type: 'committed' }): void {
+    const { group, topic, partition, offset } = event
+    const watched = this.#watch(event)
+    if (watched.asked.includes(offset)) watched.asked.splice(watched.asked.indexOf(offset), 1)
     if (this.#deleted.has(topic) || this.isDamaged) return
-    const watched = this.#watched.get(keyOf(group, topic, partition))
-    const at = watched?.values.lastIndexOf(offset) ?? -1
-    if (watched === undefined || at < 0) {
+    const at = watched.values.lastIndexOf(offset)
+    if (at < 0) {
       // Another commit, or a crash, may have come between the answer and its arrival.
-      if (watched?.ever.has(offset)) return
+      if (watched.ever.has(offset)) return
       throw new Violation(NAME, `${group} was told that ${topic}-${partition} is at ${offset}, which it never was`)
     }
     watched.values = watched.values.slice(at)
@@ -51,6 +63,8 @@ export class CommittedOffsets implements Checker {
 
   #crashed(watched: Watched, kind: 'kill' | 'power' | 'stop'): void {
     const { values } = watched
+    // Nothing was stored yet, as far as anybody knows.
+    if (values.length === 0) return
     if (kind !== 'power') watched.allowed ??= new Set([values.at(-1)])
     else if (this.#flush === 'commit') {
       watched.allowed ??= new Set(values)
@@ -63,22 +77,21 @@ export class CommittedOffsets implements Checker {
       for (const machine of running?.broker.groups.machines() ?? []) {
         for (const group of machine.offsets.groupIds) {
           for (const [topic, partitions] of machine.offsets.of(group)) {
-            for (const [partition, { offset }] of partitions) this.#seen(keyOf(group, topic, partition), topic, offset)
+            for (const [partition, { offset }] of partitions) this.#seen({ group, topic, partition, offset })
           }
         }
       }
     }
   }
 
-  #seen(key: string, topic: string, offset: number): void {
-    const watched = this.#watched.get(key)
-    if (watched === undefined) {
-      this.#watched.set(key, { ever: new Set([offset]), values: [offset], allowed: undefined })
-      return
-    }
-    const { allowed, values } = watched
-    if (allowed !== undefined && !this.#deleted.has(topic) && !this.isDamaged && !allowed.has(offset)) {
-      throw new Violation(NAME, `${key} is ${offset} after a crash, and was ${[...allowed].join(' or ')}`)
+  #seen(commit: { group: string; topic: string; partition: number; offset: number }): void {
+    const { group, topic, partition, offset } = commit
+    const watched = this.#watch(commit)
+    const { allowed, values, asked } = watched
+    const isFine = allowed === undefined || allowed.has(offset) || asked.includes(offset)
+    if (!isFine && !this.#deleted.has(topic) && !this.isDamaged) {
+      const before = [...(allowed ?? [])].join(' or ')
+      throw new Violation(NAME, `${group} has ${offset} of ${topic}-${partition} after a crash, and had ${before}`)
     }
     watched.allowed = undefined
     if (values.at(-1) === offset) return

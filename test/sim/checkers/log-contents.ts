@@ -7,12 +7,21 @@
 import { isInternalTopic } from '../../../src/broker/internal-topics.ts'
 import type { Partition } from '../../../src/broker/partition.ts'
 import type { Log } from '../../../src/log/log.ts'
+import type { Env } from '../../../src/util/env.ts'
 import type { BrokerProcess } from '../broker-process.ts'
 import { type Checker, type HistoryEvent, Violation } from '../history.ts'
 import { type ObservedBatch, ObservedLog, readObserved } from '../observed-log.ts'
 import { GOOD_DAY } from '../simulated-disk.ts'
 
 const NAME = 'log contents'
+
+/** What a log was when it was opened. */
+interface Opening {
+  readonly logStartOffset: number
+  readonly logEndOffset: number
+  /** Undefined when it could not be read. */
+  readonly batches: readonly ObservedBatch[] | undefined
+}
 
 export class LogContents implements Checker {
   readonly name = NAME
@@ -22,6 +31,7 @@ export class LogContents implements Checker {
   readonly #appended: (log: ObservedLog, batch: ObservedBatch) => void
   readonly #lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
   readonly #logs = new Map<string, ObservedLog>()
+  readonly #openings = new WeakMap<Log, Opening>()
 
   constructor(options: {
     processes: readonly BrokerProcess[]
@@ -38,6 +48,16 @@ export class LogContents implements Checker {
     this.#compacted = options.compacted
     this.#appended = options.appended
     this.#lost = options.lost
+  }
+
+  /** A log was opened, and nothing was done with it yet. */
+  opened(log: Log, env: Env): void {
+    const process = this.#processes.find(each => each.env === env)
+    if (process === undefined) return
+    const { logStartOffset, logEndOffset } = log
+    quietly(process, () => {
+      this.#openings.set(log, { logStartOffset, logEndOffset, batches: readObserved(log, logStartOffset) })
+    })
   }
 
   get logs(): ObservedLog[] {
@@ -151,14 +171,15 @@ export class LogContents implements Checker {
     observed.log = log
     // What is known of the high watermark may be old at first.
     observed.lastHighWatermark = 0
-    const { logEndOffset, logStartOffset } = log
+    const opening = this.#openings.get(log)
+    if (opening === undefined) throw new Error(`nobody saw that ${observed.name} was opened`)
+    const { logEndOffset, logStartOffset, batches: found } = opening
     if (!observed.isDamaged && logEndOffset < observed.promisedOffset) {
       this.#fail(
         observed,
         `lost offsets from ${logEndOffset} on: everything below ${observed.promisedOffset} was promised`,
       )
     }
-    const found = readObserved(log, logStartOffset)
     if (found === undefined) return
     if (!observed.isDamaged)
       this.#demandSame(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))

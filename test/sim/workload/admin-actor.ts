@@ -14,6 +14,7 @@ export class AdminActor {
   readonly #history: History
   readonly #chance: Chance
   readonly #endOf: (topic: string, partition: number) => number
+  readonly #busy = new Set<string>()
   #outstanding = 0
   #working = true
 
@@ -65,6 +66,8 @@ export class AdminActor {
     const chance = this.#chance
     if (chance.maybe(0.5)) return this.#deleteRecords()
     const name = `extra${chance.between(1, 2)}`
+    // Of two requests about one topic nobody could say which comes last.
+    if (this.#busy.has(name)) return
     if (this.#extra.has(name)) this.#delete(name)
     else
       this.#create(
@@ -74,11 +77,15 @@ export class AdminActor {
   }
 
   #create(topics: readonly PlannedTopic[], then: () => void): void {
-    for (const { name: topic } of topics) this.#history.add({ type: 'creatingTopic', topic })
+    for (const { name: topic } of topics) {
+      this.#busy.add(topic)
+      this.#history.add({ type: 'creatingTopic', topic })
+    }
     this.#outstanding++
     createTopics(this.process.client, topics).whenSettled(result => {
       this.#outstanding--
       for (const topic of topics) {
+        this.#busy.delete(topic.name)
         const made = result.ok ? result.value.get(topic.name) : result
         if (made === undefined || (!made.ok && made.error.code !== 'TOPIC_ALREADY_EXISTS')) continue
         if (topic.name.startsWith('extra')) this.#extra.set(topic.name, topic)
@@ -90,10 +97,12 @@ export class AdminActor {
 
   #delete(topic: string): void {
     this.#history.add({ type: 'deletingTopic', topic })
+    this.#busy.add(topic)
     this.#outstanding++
     this.#extra.delete(topic)
     deleteTopics(this.process.client, [topic]).whenSettled(result => {
       this.#outstanding--
+      this.#busy.delete(topic)
       const deleted = result.ok ? result.value.get(topic) : result
       if (deleted?.ok || deleted?.error.code === 'UNKNOWN_TOPIC_OR_PARTITION') {
         this.#history.add({ type: 'topicDeleted', topic })
