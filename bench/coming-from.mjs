@@ -1,6 +1,7 @@
 /**
- * What a test pays for, in the ways that docs/guides/coming-from.md compares: a broker, a clean state, a record there and back in a new
- * group, and a group whose last member was killed. With kafkajs as it is by default, apart from how often it says that it lives.
+ * What a test pays for, in the ways that docs/guides/coming-from.md compares: a broker, a clean state, a record sent by a producer that
+ * is opened and closed, one there and back in a new group, and a group whose last member was killed.
+ * With kafkajs as it is by default, apart from how often it says that it lives.
  *
  *   node bench/coming-from.mjs [--runs 15] [--kafka]     --kafka: Apache Kafka too, from test/oracle (needs Java and Maven)
  */
@@ -72,10 +73,12 @@ async function measureKafka() {
 async function measureClients(bootstrap) {
   const admin = kafkaOf(bootstrap).admin()
   await admin.connect()
+  const sentTo = await createTopic(admin)
+  const sent = await repeated(RUNS, () => send(bootstrap, sentTo))
   const there = await repeated(RUNS, async () => thereAndBack(bootstrap, await createTopic(admin)))
   const killed = await repeated(3, async () => afterKill(bootstrap, await createTopic(admin)))
   await admin.disconnect()
-  return { 'record there and back': there, 'after a member was killed': killed }
+  return { 'record sent': sent, 'record there and back': there, 'after a member was killed': killed }
 }
 
 /** The median of what `act` takes, or of what it says that it took; the first warms up. */
