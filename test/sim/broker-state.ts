@@ -46,7 +46,11 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
         epoch: log.latestEpoch,
         producers: log
           .producers()
-          .map(producer => ({ ...producer }))
+          // Of what was compacted away only the last batch is known, as in Kafka.
+          .map(({ batches, ...producer }) => ({
+            ...producer,
+            batches: log.config.compact ? batches.slice(-1) : batches,
+          }))
           .sort((a, b) => a.producerId - b.producerId),
       }
     } catch (error) {

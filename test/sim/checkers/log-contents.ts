@@ -84,7 +84,18 @@ export class LogContents implements Checker {
     return isInternalTopic(topic) || this.#compacted.has(topic)
   }
 
-  /** Looks at logs that nobody has opened since the start, too. */
+  /** Opens the logs that nobody has used since the start. */
+  openAll(): void {
+    for (const process of this.#processes) {
+      process.env?.enter(() => {
+        for (const partition of process.running?.broker.replicas.all() ?? []) {
+          quietly(process, () => this.#observe(partition, partition.log))
+        }
+      })
+    }
+  }
+
+  /** Looks at all logs as a whole. */
   healed(): void {
     for (const process of this.#processes) {
       for (const partition of process.running?.broker.replicas.all() ?? []) {
