@@ -19,7 +19,7 @@ import { storedRecords } from '../wire.ts'
 import { javaClientsOf } from './java-clients.ts'
 import { required } from './required.ts'
 
-const CLIENTS = [kafkajs, platformatic, kcat, confluentKafka, franzGo, javaProgram]
+const CLIENTS = [kafkajs, platformatic, kcat, confluentKafka, franzGo]
 const releases = Object.keys(RELEASES) as EmulatedRelease[]
 const VALUES = numbered(10)
 /** Programs are compiled, and jars fetched, within a test. */
@@ -66,28 +66,40 @@ function highestOf(release: EmulatedRelease): Map<string, number> {
   return new Map(RELEASES[release].apis.map(({ name, versions }) => [name, versions[1]]))
 }
 
+/** With Kafka 4.4 a client speaks the versions of `requests`; with an earlier release the same, or the highest that is told. */
+async function speaksAsWith(release: EmulatedRelease, client: ConformanceClient): Promise<void> {
+  await using broker = await start(release)
+  await runThrough(client, broker)
+  const told = highestOf(release)
+  const versions = await versionsOf(broker)
+  expect(versions.map(({ api }) => api)).toEqual(expect.arrayContaining(['Produce', 'Fetch', 'OffsetCommit']))
+  const expected = versions.map(({ api }) => {
+    const usual = Math.max(...(client.requests.versions[api] ?? [-1]))
+    return { api, version: Math.min(usual, told.get(api) ?? -1) }
+  })
+  expect(versions).toEqual(expected)
+}
+
 describe.concurrent.each(releases)('emulating Kafka %s', release => {
   it.for(CLIENTS.map(client => [client.name, client] as const))(
     '%s speaks the highest versions that both have',
     { timeout: TIMEOUT_MS },
     async ([, client], context) => {
       await required(context, () => found(client))
-      await using broker = await start(release)
-      await runThrough(client, broker)
-      const told = highestOf(release)
-      const versions = await versionsOf(broker)
-      expect(versions.map(({ api }) => api)).toEqual(expect.arrayContaining(['Produce', 'Fetch', 'OffsetCommit']))
-      // With Kafka 4.4 the client speaks these; with the earlier release the same, or the highest that is told.
-      const expected = versions.map(({ api }) => {
-        const usual = Math.max(...(client.requests.versions[api] ?? [-1]))
-        return { api, version: Math.min(usual, told.get(api) ?? -1) }
-      })
-      expect(versions).toEqual(expected)
+      await speaksAsWith(release, client)
     },
   )
 })
 
-describe.concurrent('the Java clients', () => {
+// One after the other: a JVM that starts takes all the processor that it can get.
+describe.each(releases)('emulating Kafka %s', release => {
+  it('the Java clients of today speak the highest versions that both have', { timeout: TIMEOUT_MS }, async context => {
+    await required(context, () => found(javaProgram))
+    await speaksAsWith(release, javaProgram)
+  })
+})
+
+describe('the Java clients', () => {
   it.for(releases)('of Kafka %s', { timeout: TIMEOUT_MS }, async (release, context) => {
     const client = javaClientsOf(RELEASES[release].version)
     await required(context, () => found(client))
