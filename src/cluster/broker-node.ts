@@ -64,6 +64,10 @@ export class BrokerNode {
     return this.#broker
   }
 
+  get rack(): string | undefined {
+    return this.#definition.rack
+  }
+
   get storage(): Storage {
     return this.#storage
   }
@@ -135,13 +139,23 @@ export class BrokerNode {
     }
   }
 
-  /** Ends the process at once, as SIGKILL does: nobody is told, and what it had not written is gone. */
-  kill(): void {
+  /**
+   * Ends the process at once, as SIGKILL does: nobody is told. What it had written is there, unless the power goes, too: then each log
+   * loses what was not flushed.
+   */
+  kill({ powerLoss = false }: { powerLoss?: boolean } = {}): void {
     if (!this.isUp) return
     this.#state = 'killed'
     this.#previousBrokerEpoch = -1
     this.#end()
     this.#broker.kill()
+    if (!powerLoss) return
+    for (const { openedLog: log } of this.#broker.replicas.all()) {
+      if (log === undefined) continue
+      // Memory has nothing to flush to: what would be on a disk is what it is asked for.
+      const unflushed = this.#storage.isVolatile && log.config.flushMessages !== 1
+      log.truncateTo(unflushed ? log.activeSegmentOffset : log.flushedOffset)
+    }
   }
 
   /** Lets the process end in good order: leadership moves away first, then waiting requests are answered. */
@@ -174,10 +188,14 @@ export class BrokerNode {
   }
 
   /** Starts a process on what the one before left, or on another storage. Settles when the cluster has let it in. */
-  start(options: { storage?: Storage } = {}): Later<void> {
+  start(options: { storage?: Storage; previousBrokerEpoch?: PreviousBrokerEpoch } = {}): Later<void> {
     if (this.isUp) throw new RangeError(`broker ${this.id} runs already`)
     const { host, port } = this.#broker.lifecycle.address
     this.#storage = options.storage ?? this.#storage
+    // What was written down is more than what is remembered, and what is remembered more than nothing.
+    if (options.previousBrokerEpoch !== undefined && options.previousBrokerEpoch !== -1) {
+      this.#previousBrokerEpoch = options.previousBrokerEpoch
+    }
     this.#state = 'running'
     this.#env = this.#newEnv()
     this.#broker = this.#boot()

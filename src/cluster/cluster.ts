@@ -126,6 +126,11 @@ export class Cluster {
     return this.#controller.image
   }
 
+  /** The offset behind the last record that counts. */
+  get metadataOffset(): number {
+    return this.#controller.metadataOffset
+  }
+
   /**
    * Makes topics, as a CreateTopics request would.
    *

@@ -166,6 +166,11 @@ export class Controller {
     return (this.#runtime.machine(PARTITION) as MetadataMachine).image
   }
 
+  /** The offset behind the last record that counts. */
+  get metadataOffset(): number {
+    return this.#offsetBefore + this.#committed
+  }
+
   /** What was set for all brokers at run time counts for the defaults of topics. */
   #applied(record: AppliedRecord, image: MetadataImage): void {
     this.#history.push(record)

@@ -97,6 +97,11 @@ export abstract class ReadableLog {
     return this.durability.flushedOffset
   }
 
+  /** Where the active segment begins: whatever lies before it was brought to the disk when it was rolled. */
+  get activeSegmentOffset(): number {
+    return this.local.segments.active.baseOffset
+  }
+
   /**
    * Below it a log that is opened again has nothing to read: batches, indexes, producers and epochs are on the disk. It moves with
    * `Log.checkpoint` and `Log.roll`.

@@ -43,7 +43,7 @@ export async function openCluster(
     onFatal: (error: unknown) => onFatal(toError(error)),
   }
   if (dataDir === undefined) return new MemoryCluster({ ...shared, brokerId: BROKER_ID, maxBytes: limits.memoryBytes })
-  const { storage, directory } = await openDisk(dataDir, env, limits.openFiles)
+  const { storage, directory } = await openDisk(dataDir, env, { maxOpenFiles: limits.openFiles, nodeId: BROKER_ID })
   env.log('info', directory.isNew ? 'made a data directory' : 'opened a data directory', {
     path: storage.usage().path,
     cleanShutdown: directory.cleanShutdown,
@@ -57,10 +57,15 @@ export async function openCluster(
   }
 }
 
-async function openDisk(
+/**
+ * Opens the data directory of one node, which is locked and checked first.
+ *
+ * @throws OttlaError when it cannot be used
+ */
+export async function openDisk(
   dataDir: string,
   env: SystemEnv,
-  maxOpenFiles: number,
+  { maxOpenFiles, nodeId, clusterId }: { maxOpenFiles: number; nodeId: number; clusterId?: string },
 ): Promise<{ storage: DiskStorage; directory: DataDirectory }> {
   let storage: DiskStorage | undefined
   try {
@@ -77,7 +82,7 @@ async function openDisk(
     if (locked) throw new StorageError(locked.code, locked.message)
     const random = () => env.random()
     const opened = await env.settled(() =>
-      openDataDirectory({ storage: disk, turns: env.turns, nodeId: BROKER_ID, random }),
+      openDataDirectory({ storage: disk, turns: env.turns, nodeId, clusterId, random }),
     )
     if ('kind' in opened) throw refused(dataDir, opened)
     return { storage, directory: opened }

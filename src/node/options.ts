@@ -20,6 +20,8 @@ export interface TopicOption {
   name: string
   /** How many partitions it has; `num.partitions` by default. */
   partitions?: number
+  /** How many brokers have a copy; `default.replication.factor` by default. */
+  replicationFactor?: number
   /** Topic configs by Kafka's names. */
   configs?: Configs
 }
@@ -98,7 +100,7 @@ export interface CheckedOptions {
   port: number
   host: string
   advertised: Address
-  topics: { name: string; partitions?: number; configs?: Record<string, string> }[]
+  topics: { name: string; partitions?: number; replicationFactor?: number; configs?: Record<string, string> }[]
   /** Undefined in memory. */
   dataDir: string | undefined
   configs: Record<string, string>
@@ -178,16 +180,24 @@ function checkPort(port: number, what: string): number {
 function checkTopics(topics: (string | TopicOption)[]): CheckedOptions['topics'] {
   const names = new Set<string>()
   return topics.map(each => {
-    const { name, partitions, configs } = typeof each === 'string' ? parseTopic(each) : each
+    const { name, partitions, replicationFactor, configs } = typeof each === 'string' ? parseTopic(each) : each
     if (!/^[a-zA-Z0-9._-]{1,249}$/.test(name) || name === '.' || name === '..') {
       throw invalid(`not a topic name: ${name}`, 'up to 249 letters, digits, dots, underscores and hyphens')
     }
     if (partitions !== undefined && !(Number.isInteger(partitions) && partitions > 0)) {
       throw invalid(`topic ${name} cannot have ${partitions} partitions`, 'it has one or more')
     }
+    if (replicationFactor !== undefined && !(Number.isInteger(replicationFactor) && replicationFactor > 0)) {
+      throw invalid(`topic ${name} cannot have ${replicationFactor} replicas`, 'it has one or more, on a broker each')
+    }
     if (names.has(name)) throw invalid(`topic ${name} is declared twice`)
     names.add(name)
-    return { name, partitions, configs: configs && checkConfigs(configs, TOPIC_DEFINITIONS, 'topic') }
+    return {
+      name,
+      partitions,
+      replicationFactor,
+      configs: configs && checkConfigs(configs, TOPIC_DEFINITIONS, 'topic'),
+    }
   })
 }
 
@@ -267,6 +277,6 @@ function checkHttp(http: BrokerOptions['http']): CheckedOptions['http'] {
   return { port: checkPort(port, 'port for HTTP'), host, allowedHosts: hosts, token }
 }
 
-function invalid(message: string, hint?: string): OttlaError {
+export function invalid(message: string, hint?: string): OttlaError {
   return new OttlaError('OTTLA_INVALID_OPTION', message, { hint })
 }

@@ -1,0 +1,57 @@
+/**
+ * The options of `startCluster`, and what becomes of them: those of a broker, which hold for all, and what only several have.
+ */
+import { type BrokerOptions, type CheckedOptions, checkOptions, invalid } from './options.ts'
+
+export interface ClusterOptions
+  extends Omit<BrokerOptions, 'port' | 'advertised' | 'worker' | 'http' | 'emulate' | 'evictDisconnected'> {
+  /** How many brokers; 3 by default. Their ids count from 1. */
+  brokers?: number
+  /** The racks of the brokers, in order; fewer than there are brokers begin again: `['a', 'b']` puts broker 3 into `a`. */
+  racks?: string[]
+  /** A port for each broker; or the first of as many consecutive ones; any that are free by default. */
+  port?: number | number[]
+  /**
+   * Broker configs by Kafka's names, for all brokers. Unless given here, `default.replication.factor` is 3 (or as many as there are brokers), and
+   * the cluster notices sooner than Kafka's defaults would that a broker is gone: see {@link QUICK_CONFIGS}.
+   */
+  configs?: BrokerOptions['configs']
+}
+
+/** In a test nobody wants to wait nine seconds for a failover. */
+export const QUICK_CONFIGS = {
+  'broker.heartbeat.interval.ms': 200,
+  'broker.session.timeout.ms': 1000,
+  'replica.lag.time.max.ms': 2000,
+  'replica.fetch.backoff.ms': 100,
+  'replica.fetch.wait.max.ms': 100,
+} as const
+
+/** Options that were checked. */
+export interface CheckedClusterOptions extends Omit<CheckedOptions, 'port'> {
+  readonly brokers: { readonly id: number; readonly port: number; readonly rack: string | undefined }[]
+}
+
+const MOST_BROKERS = 100
+
+/** Checks everything; throws an `OttlaError` for the first thing that is wrong. */
+export function checkClusterOptions(options: ClusterOptions): CheckedClusterOptions {
+  const { brokers: count = 3, racks = [], port = 0, ...shared } = options
+  if (!Number.isInteger(count) || count < 1 || count > MOST_BROKERS) {
+    throw invalid(`there cannot be ${count} brokers`, `from 1 to ${MOST_BROKERS}`)
+  }
+  for (const name of ['advertised', 'worker', 'http', 'emulate', 'evictDisconnected']) {
+    if (name in shared) throw invalid(`${name} is an option of startBroker only`)
+  }
+  if (Array.isArray(port) && port.length !== count) {
+    throw invalid(`${port.length} ports for ${count} brokers`, 'name one for each, or the first')
+  }
+  const portOf = (index: number) => (Array.isArray(port) ? port[index] : port === 0 ? 0 : port + index)
+  const configs = { ...QUICK_CONFIGS, 'default.replication.factor': Math.min(3, count), ...shared.configs }
+  const brokers = Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    port: checkOptions({ port: portOf(index) }).port,
+    rack: racks.length === 0 ? undefined : racks[index % racks.length],
+  }))
+  return { ...checkOptions({ ...shared, configs }), brokers }
+}
