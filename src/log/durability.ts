@@ -80,6 +80,8 @@ export class Durability {
   loaded(recoveryPoint: number): void {
     this.#recoveryPoint = recoveryPoint
     this.#flushes.skipTo(recoveryPoint)
+    // What a process before had only written counts again once it is flushed, and nothing may ever be appended here.
+    this.appended()
   }
 
   /** Something was appended: begins to flush when the config says so. */
