@@ -37,7 +37,7 @@ export interface BrokerProcessOptions {
 
 const CLUSTER_ID = 'simulated-cluster-0000'
 export const BROKER_PORT = 9092
-const TWIN_READY_MS = 50
+const TWIN_READY_MS = 500
 
 /** What a process has made of its disk. */
 export interface RunningBroker {

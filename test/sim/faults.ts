@@ -129,7 +129,9 @@ export class FaultSchedule {
   }
 
   #flip(process: BrokerProcess): void {
-    const files = [...process.disk.files()].filter(({ path, file }) => path.endsWith('.log') && file.size > 0)
+    const files = [...process.disk.files()].filter(
+      ({ path, file }) => path.endsWith('.log') && file.size > 0 && !path.startsWith('__cluster_metadata'),
+    )
     if (files.length === 0) return
     const { path, file } = this.#chance.pick(files)
     file.flip(this.#chance.below(file.size), this.#chance.below(8))

@@ -99,6 +99,7 @@ export function drawPlan(chance: Chance, wanted: WantedPlan = {}): Plan {
     configs: {
       'group.initial.rebalance.delay.ms': '0',
       'group.min.session.timeout.ms': '1000',
+      'log.segment.delete.delay.ms': String(chance.pick([100, 5000])),
       'log.cleaner.backoff.ms': String(chance.pick([50, 500, 15_000])),
       'offsets.topic.num.partitions': String(offsetsPartitions),
       'log.retention.check.interval.ms': String(chance.pick([1000, 5000, 300_000])),

@@ -29,8 +29,8 @@ import { ProducerActor } from './workload/producer-actor.ts'
 /** How long everything may take to come right once all faults have ended. */
 const HEALING_MS = 120_000
 const AUDIT_MS = 60_000
-/** After this nothing is left of clients that are gone, nor of files, which are removed after a minute. */
-const SETTLING_MS = 75_000
+/** After this nothing is left of clients that are gone, nor of files that were set aside. */
+const SETTLING_MS = 60_000
 /** Logs that are opened late are flushed by then. */
 const OPENING_MS = 200
 
