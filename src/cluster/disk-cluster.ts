@@ -33,6 +33,7 @@ export class DiskCluster implements StandaloneCluster {
     const { storage, platform, directory } = options
     const { nodeId: id, brokerEpoch: previousBrokerEpoch, clusterId } = directory
     this.cluster = new Cluster({ ...options, clusterId, brokers: [{ id, storage, platform, previousBrokerEpoch }] })
+    this.broker.replicas.directory.foundClosed(directory.cleanShutdown)
     const { image } = this.cluster
     this.broker.replicas.directory.setStraysAside((topic, partition, topicId) => {
       const known = image.topicsByName.get(topic)

@@ -45,6 +45,10 @@ export class LogDirectory {
   readonly #highWatermarks: PartitionOffsets
   readonly #logStartOffsets: PartitionOffsets
   readonly #logs = new Map<string, Log>()
+  /** True when nothing was written to logs that are not open since they were closed in good order. */
+  #wasClosed = false
+  /** Those that were opened once since the start. */
+  readonly #opened = new Set<string>()
   /** Logs of before an unclean stop that were not opened since: they may be broken at their ends. */
   readonly #unchecked = new Set<string>()
   readonly #timers = new Map<string, Timer>()
@@ -62,8 +66,13 @@ export class LogDirectory {
     for (const name of storage.list('')) if (name.endsWith(DELETE_SUFFIX)) this.#remove(name)
   }
 
-  /** The last stop was none in good order: any log may be broken at its end until it is opened. */
-  suspectAll(): void {
+  /**
+   * Says how the broker before ended. After a good stop every log ends at its recovery point, and nothing has to be looked at to know
+   * that; after any other a log may be broken at its end until it is opened.
+   */
+  foundClosed(cleanShutdown: boolean): void {
+    this.#wasClosed = cleanShutdown
+    if (cleanShutdown) return
     for (const name of this.#storage.list('')) {
       if (/-\d+$/.test(name) && name !== METADATA && !this.#logs.has(name)) this.#unchecked.add(name)
     }
@@ -93,6 +102,7 @@ export class LogDirectory {
     if (topicId !== undefined && this.#keepsTopicIds) this.#claim(topicPartition, topicId)
     const log = Log.open({
       recoveryPoint: this.#recoveryPoints.get(topicPartition),
+      wasClosed: this.#wasClosed && !this.#opened.has(topicPartition),
       highWatermark: this.#highWatermarks.get(topicPartition),
       logStartOffset: this.#logStartOffsets.get(topicPartition),
       ...options,
@@ -107,6 +117,7 @@ export class LogDirectory {
       },
     })
     this.#logs.set(topicPartition, log)
+    this.#opened.add(topicPartition)
     this.#unchecked.delete(topicPartition)
     return log
   }
@@ -164,7 +175,7 @@ export class LogDirectory {
     log?.abandon()
     const gone = this.#nameFor(topicPartition, DELETE_SUFFIX)
     this.#storage.rename(topicPartition, gone)
-    this.#storage.syncDirectory('').whenSettled(() => this.#remove(gone))
+    this.#remove(gone)
   }
 
   #forget(topicPartition: string): void {

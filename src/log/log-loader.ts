@@ -26,6 +26,8 @@ export interface LoadOptions {
   state: LogState
   /** What lies below was on the disk, with all that is made of it. */
   recoveryPoint: number
+  /** Whether it is known to end there. */
+  wasClosed: boolean
 }
 
 /** What a load came to. */
@@ -49,6 +51,7 @@ export function loadLog(options: LoadOptions): Loaded {
     return { endOffset: 0, recoveryPoint: 0 }
   }
   const recoveryPoint = Math.max(segments.first.baseOffset, trustedUpTo(options, names))
+  if (isClosed(options, recoveryPoint)) return { endOffset: recoveryPoint, recoveryPoint }
   let endOffset = new Recovery(options, recoveryPoint).run()
   if (endOffset >= recoveryPoint || storage.isVolatile)
     return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint) }
@@ -60,6 +63,14 @@ export function loadLog(options: LoadOptions): Loaded {
   })
   endOffset = new Recovery(options, segments.active.baseOffset).run()
   return { endOffset, recoveryPoint: Math.min(endOffset, segments.active.baseOffset) }
+}
+
+/** Whether there is nothing to be read at all: the log ends at its recovery point, where what is known of its producers was taken. */
+function isClosed({ wasClosed, local, state, recoveryPoint: claimed }: LoadOptions, recoveryPoint: number): boolean {
+  const { active } = local.segments
+  if (!wasClosed || claimed !== recoveryPoint || recoveryPoint < active.baseOffset) return false
+  if (active.size === 0 ? recoveryPoint !== active.baseOffset : recoveryPoint === active.baseOffset) return false
+  return state.restoreProducers(recoveryPoint) === recoveryPoint
 }
 
 /** The recovery point, or where the first segment begins whose transaction index is broken: only reading makes that again. */

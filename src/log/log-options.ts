@@ -19,6 +19,8 @@ export interface LogOptions {
   logStartOffset?: number
   /** Below it nothing has to be read: see `Log.recoveryPoint`. */
   recoveryPoint?: number
+  /** True when it was closed in good order, so that it ends at the recovery point: then not even its end is looked for. */
+  wasClosed?: boolean
   /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */
   forgetProducers?: boolean
   /** True for what the broker needs to go on: it may grow beyond the limit of the storage. */

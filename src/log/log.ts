@@ -55,7 +55,8 @@ export class Log extends ReadableLog {
   #load(options: LogOptions): void {
     const { recoveryPoint = 0, logStartOffset = 0 } = options
     const { epochs, producers } = this.state
-    const loaded = loadLog({ ...options, local: this.local, state: this.state, recoveryPoint })
+    const wasClosed = options.wasClosed === true && options.recoveryPoint !== undefined
+    const loaded = loadLog({ ...options, local: this.local, state: this.state, recoveryPoint, wasClosed })
     this.local.loaded(loaded.endOffset)
     this.durability.loaded(loaded.recoveryPoint)
     this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)

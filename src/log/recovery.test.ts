@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { append, batchOf, makeLog, readTexts } from '../../test/support/log.ts'
+import { GatedStorage } from '../../test/support/gated-storage.ts'
+import { append, batchOf, errorOf, makeLog, readTexts } from '../../test/support/log.ts'
+import { concat } from '../util/byte-writer.ts'
+import { VirtualEnv } from '../util/virtual-env.ts'
 import type { Log } from './log.ts'
 import { segmentName } from './segment-files.ts'
 
@@ -123,5 +126,170 @@ describe('opening a log again', () => {
     for (const base of [0, 2, 4]) storage.remove(`t-0/${segmentName(base)}`)
     const again = reopen()
     expect([again.logStartOffset, again.logEndOffset]).toEqual([5, 5])
+  })
+})
+
+describe('opening a log that was closed in good order', () => {
+  /** A log with several segments, closed. */
+  function closed() {
+    const env = new VirtualEnv()
+    const storage = new GatedStorage(env.turns)
+    const fixture = makeLog({ segmentBytes: 400, indexIntervalBytes: 100 }, { env, storage })
+    for (let index = 0; index < 20; index++) {
+      append(fixture.log, batchOf(['value'], { producerId: 1, producerEpoch: 0, baseSequence: index }))
+    }
+    fixture.log.close()
+    env.settle()
+    const { recoveryPoint } = fixture.log
+    const before = state(fixture.log)
+    storage.read.length = 0
+    return {
+      ...fixture,
+      storage,
+      before,
+      open: () => fixture.reopen({ recoveryPoint, wasClosed: true }),
+    }
+  }
+
+  it('reads no segment and no index, until somebody asks', () => {
+    const { open, storage, before } = closed()
+    const log = open()
+    expect(storage.read.filter(path => /(log|index)$/.test(path))).toEqual([])
+    expect([log.logStartOffset, log.logEndOffset, log.sizeInBytes]).toEqual([before.start, before.end, before.size])
+    expect(log.producers()).toEqual(before.producers)
+    expect(log.recoveryPoint).toBe(20)
+    expect(state(log)).toEqual(before)
+  })
+
+  it('goes on where it ended: appends, finds by time, is cut', () => {
+    const { open } = closed()
+    const log = open()
+    append(
+      log,
+      batchOf([{ value: null, timestamp: 1_700_000_009_000 }], { producerId: 1, producerEpoch: 0, baseSequence: 20 }),
+    )
+    expect(log.offsetForTimestamp(1_700_000_009_000)).toMatchObject({ offset: 20 })
+    expect(log.offsetForTimestamp(1_700_000_000_000)).toMatchObject({ offset: 0 })
+    const again = open()
+    again.truncateTo(13)
+    expect([again.logEndOffset, readTexts(again, 12)]).toEqual([13, ['12:value']])
+  })
+
+  it('makes indexes again that are missing or cannot be right, and puts them back', () => {
+    for (const spoil of [
+      (storage: GatedStorage, path: string) => void storage.remove(path),
+      (storage: GatedStorage, path: string) => storage.open(path).appendv([Uint8Array.of(1, 2, 3)]),
+      (storage: GatedStorage, path: string) => void storage.replace(path, new Uint8Array(48)),
+      (storage: GatedStorage, path: string) => void storage.replace(path, new Uint8Array(48).fill(0x55)),
+    ]) {
+      const { open, storage, before, env } = closed()
+      const names = storage.list('t-0').filter(name => /index$/.test(name))
+      const wanted = names.map(name => [name, ...concat(storage.open(`t-0/${name}`).read(0, 1e6))])
+      for (const name of names) spoil(storage, `t-0/${name}`)
+      const log = open()
+      expect(state(log)).toEqual(before)
+      for (let offset = 0; offset < 20; offset++) expect(readTexts(log, offset)[0]).toBe(`${offset}:value`)
+      env.settle()
+      expect(env.lines.filter(({ message }) => message.includes('index')).length).toBe(names.length / 2)
+      log.close()
+      env.settle()
+      expect(names.map(name => [name, ...concat(storage.open(`t-0/${name}`).read(0, 1e6))])).toEqual(wanted)
+    }
+  })
+
+  it('is read after all where the file does not fit what is known of it', () => {
+    const { open, storage, env } = closed()
+    const [last] = storage
+      .list('t-0')
+      .filter(name => name.endsWith('.log'))
+      .slice(-1)
+    storage.open(`t-0/${last}`).truncate(0)
+    const log = open()
+    expect(log.logEndOffset).toBe(Number(last.slice(0, 20)))
+    expect(env.lines.some(({ message }) => message.includes('before its recovery point'))).toBe(true)
+  })
+})
+
+describe('a recovery point', () => {
+  it('is where recovery begins: what lies below is not read', () => {
+    const { log, storage, env, reopen } = makeLog({ indexIntervalBytes: 100 }, { durable: true })
+    const size = batchOf(['x']).length
+    for (let index = 0; index < 10; index++) append(log, batchOf(['x']))
+    log.checkpoint()
+    env.settle()
+    expect(log.recoveryPoint).toBe(10)
+    for (let index = 0; index < 5; index++) append(log, batchOf(['x']))
+    const file = storage.open(`t-0/${segmentName(0)}`)
+    // Nobody looks there.
+    file.writeAt(2 * size + 65, Uint8Array.of(0xff))
+    file.writeAt(13 * size + 65, Uint8Array.of(0xff))
+    const again = reopen({ recoveryPoint: log.recoveryPoint })
+    expect(again.logEndOffset).toBe(13)
+    expect(env.lines).toMatchObject([{ level: 'warn', fields: { bytes: 2 * size, position: 13 * size } }])
+  })
+
+  it('moves when a segment is rolled and everything of it is on the disk', () => {
+    const env = new VirtualEnv()
+    const storage = new GatedStorage(env.turns)
+    const { log } = makeLog({}, { env, storage })
+    append(log, batchOf(['a']))
+    storage.holds = /\.(log|timeindex)$/
+    log.roll()
+    append(log, batchOf(['b']))
+    env.settle()
+    expect(storage.held.map(({ path }) => path.slice(-10)).sort()).toEqual(
+      ['.timeindex', '000000.log'].map(end => end.padStart(10, '0')).sort(),
+    )
+    storage.held[0].end()
+    expect(log.recoveryPoint).toBe(0)
+    storage.held[0].end()
+    env.settle()
+    expect([log.recoveryPoint, log.flushedOffset]).toEqual([1, 1])
+  })
+
+  it('goes back with the log, and is not moved by what was cut off meanwhile', () => {
+    const env = new VirtualEnv()
+    const storage = new GatedStorage(env.turns)
+    const { log } = makeLog({}, { env, storage })
+    for (let index = 0; index < 4; index++) append(log, batchOf(['a']))
+    storage.holds = /\.log$/
+    const done = log.checkpoint()
+    env.settle()
+    log.truncateTo(2)
+    append(log, batchOf(['b']))
+    storage.held[0].end()
+    env.settle()
+    expect([done.value, log.recoveryPoint]).toEqual([undefined, 2])
+  })
+})
+
+describe('what is read of a storage that lasts', () => {
+  it('is served up to the first batch that is not as it was written, which is told once', () => {
+    const { log, storage, env } = makeLog({}, { durable: true })
+    const size = batchOf(['x']).length
+    for (let index = 0; index < 4; index++) append(log, batchOf(['x']))
+    storage.open(`t-0/${segmentName(0)}`).writeAt(2 * size + 65, Uint8Array.of(0xff))
+    const read = (offset: number) =>
+      log.read(offset, { maxBytes: 1e6, minOneBatch: true, isolation: 'log_end' }).sizeInBytes
+    expect(read(0)).toBe(2 * size)
+    for (let count = 0; count < 3; count++) expect(errorOf(() => read(2))).toBe('CORRUPT_MESSAGE')
+    expect(read(3)).toBe(size)
+    const lines = env.lines.filter(({ level }) => level === 'error')
+    expect(lines).toMatchObject([{ message: 'a log is corrupt', fields: { partition: 't-0' } }])
+    expect(lines[0].fields?.error).toContain(segmentName(0))
+  })
+
+  it('is refused where there is no batch any more', () => {
+    const { log, storage } = makeLog({}, { durable: true })
+    const size = batchOf(['x']).length
+    for (let index = 0; index < 4; index++) append(log, batchOf(['x']))
+    const file = storage.open(`t-0/${segmentName(0)}`)
+    for (const length of [0, -5, 0x7fffffff, 10]) {
+      file.writeAt(size + 8, Uint8Array.of(length >> 24, length >> 16, length >> 8, length))
+      for (const offset of [1, 2, 3]) {
+        const read = () => log.read(offset, { maxBytes: 1e6, minOneBatch: true, isolation: 'log_end' })
+        if (offset > 1 || length !== 10) expect(errorOf(read)).toBe('CORRUPT_MESSAGE')
+      }
+    }
   })
 })

@@ -45,6 +45,8 @@ export class Segment {
   #maxTimestamp = -1
   #offsetOfMaxTimestamp = -1
   #knowsMax: boolean
+  /** Whether the indexes are in memory and go on where the file ends. */
+  #isWritable: boolean
   #firstTimestamp: number | undefined
   /** Ages count from when the broker appended, since records bear the times of clients that it is ahead of. */
   readonly #agesByAppend: boolean
@@ -56,6 +58,7 @@ export class Segment {
     this.baseOffset = baseOffset
     this.#indexes = options.indexes
     this.#knowsMax = options.indexes.loaded !== undefined
+    this.#isWritable = this.#knowsMax
     this.createdMs = options.now
     this.lastModifiedMs = options.now
     this.#firstAppendedMs = options.now
@@ -100,6 +103,8 @@ export class Segment {
 
   /** Appends bytes that hold whole batches; the caller {@link index}es them. All or nothing. */
   append(records: Uint8Array, now: number): void {
+    // It was opened to be read only, until now.
+    if (!this.#isWritable) this.#indexFrom(this.resumeAt(Number.MAX_SAFE_INTEGER))
     if (this.size === 0) this.#firstAppendedMs = now
     this.file.appendv([records])
     this.lastModifiedMs = now
@@ -206,6 +211,7 @@ export class Segment {
     this.#setMax(newest < 0 ? [] : [times.timestampAt(newest), times.offsetAt(newest)])
     this.#unindexedBytes = 0
     this.#firstTimestamp = undefined
+    this.#isWritable = true
     return entries === 0 ? 0 : offsets.positionAt(entries - 1)
   }
 

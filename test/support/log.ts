@@ -29,13 +29,14 @@ export interface LogFixtureOptions {
   env?: VirtualEnv
   /** True for a storage that outlives the process, as a disk does: then a log has index files and a recovery point. */
   durable?: boolean
+  storage?: MemoryStorage
   listener?: LogListener
   indexCache?: IndexCache
 }
 
 export function makeLog(config: Partial<LogConfig> = {}, options: LogFixtureOptions = {}): LogFixture {
   const env = options.env ?? new VirtualEnv()
-  const storage = new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
+  const storage = options.storage ?? new MemoryStorage({ turns: env.turns, maxBytes: options.maxBytes })
   if (options.durable) Object.defineProperty(storage, 'isVolatile', { value: false })
   const full = { ...DEFAULT_LOG_CONFIG, ...config }
   const { listener, indexCache } = options
