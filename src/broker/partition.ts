@@ -166,6 +166,12 @@ export class Partition {
     return this.#leadership
   }
 
+  /** Where the logs of all replicas that live begin, or later: what is below is deleted. */
+  get lowWatermark(): number {
+    const { logStartOffset } = this.log
+    return this.#leadership?.lowWatermark(logStartOffset, id => this.#options.isEligible(id, -1)) ?? logStartOffset
+  }
+
   /** True while a new leader does not know yet what its followers have: the high watermark may be higher than it seems. */
   get highWatermarkLags(): boolean {
     return this.#leadership !== undefined && this.log.highWatermark < this.#leadership.epochStartOffset
@@ -289,11 +295,14 @@ export class Partition {
     const leadership = this.#leadership as Leadership
     const leader = this.#view()
     const { logEndOffset: leaderEndOffset, now } = leader
+    const deletedBefore = leadership.progressOf(replicaId)?.logStartOffset
     if (!leadership.fetched(replicaId, brokerEpoch, { fetchOffset, logStartOffset, leaderEndOffset, now })) {
       throw new KafkaError('UNKNOWN_LEADER_EPOCH')
     }
     this.#propose(leadership.grown(replicaId, leader, this.#options.isEligible))
     this.#advance()
+    // Somebody may wait for it to have deleted what it was to.
+    if (logStartOffset !== deletedBefore) this.#changed()
   }
 
   /** In-sync replicas that have not kept up are to leave. */

@@ -1,28 +1,51 @@
 import { deleteRecords } from '../../protocol/apis/delete-records.ts'
-import { KafkaError } from '../../protocol/errors.ts'
+import type { Decoded } from '../../protocol/dsl.ts'
+import { ERROR_CODES, type ErrorName, KafkaError } from '../../protocol/errors.ts'
+import type { Later } from '../../util/later.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
+import type { Partition } from '../partition.ts'
 
-/** Moves the log start offset of partitions up, so that what lies before is gone (`Partition.deleteRecordsOnLeader`). */
+/**
+ * Moves the log start offset of partitions up, so that what lies before is gone, and waits until the followers that live have
+ * done so, too (`Partition.deleteRecordsOnLeader`, `DelayedDeleteRecords`).
+ */
 
 /** Stands for the high watermark. */
 const ALL = -1
 
-export const deleteRecordsHandler = handler(deleteRecords, (request, context) => ({
-  topics: request.topics.map(({ name, partitions }) => ({
-    name,
-    partitions: partitions.map(({ partitionIndex, offset }) => {
-      try {
-        return { partitionIndex, lowWatermark: deleteBefore(name, partitionIndex, offset, context), errorCode: 0 }
-      } catch (error) {
-        if (!(error instanceof KafkaError)) throw error
-        return { partitionIndex, lowWatermark: -1, errorCode: error.code }
-      }
-    }),
-  })),
-}))
+type Request = Decoded<typeof deleteRecords.request>
 
-function deleteBefore(topic: string, index: number, asked: number, { broker }: RequestContext): number {
+/** One partition of the request. */
+interface Part {
+  readonly response: { readonly partitionIndex: number; lowWatermark: number; errorCode: number }
+  /** Where the logs are to begin, and undefined once nothing can come of it. */
+  readonly target: { readonly partition: Partition; readonly offset: number } | undefined
+}
+
+export const deleteRecordsHandler = handler(deleteRecords, (request, context) => {
+  const topics = request.topics.map(({ name, partitions }) => ({
+    name,
+    parts: partitions.map(({ partitionIndex, offset }) => partOf(name, partitionIndex, offset, context)),
+  }))
+  const answer = () => ({
+    topics: topics.map(({ name, parts }) => ({ name, partitions: parts.map(({ response }) => response) })),
+  })
+  const all = topics.flatMap(({ parts }) => parts)
+  return waitForFollowers(all, request, context)?.map(answer) ?? answer()
+})
+
+function partOf(topic: string, partitionIndex: number, asked: number, context: RequestContext): Part {
+  try {
+    const target = deleteBefore(topic, partitionIndex, asked, context)
+    return { response: { partitionIndex, lowWatermark: target.partition.lowWatermark, errorCode: 0 }, target }
+  } catch (error) {
+    if (!(error instanceof KafkaError)) throw error
+    return { response: { partitionIndex, lowWatermark: -1, errorCode: error.code }, target: undefined }
+  }
+}
+
+function deleteBefore(topic: string, index: number, asked: number, { broker }: RequestContext) {
   const partition = broker.replicas.leader(topic, index)
   if (isInternalTopic(topic)) throw new KafkaError('INVALID_TOPIC_EXCEPTION')
   // Without any policy all is kept, and may be deleted by hand.
@@ -31,7 +54,42 @@ function deleteBefore(topic: string, index: number, asked: number, { broker }: R
   const { log } = partition
   const offset = asked === ALL ? log.highWatermark : asked
   if (offset < 0 || offset > log.highWatermark) throw new KafkaError('OFFSET_OUT_OF_RANGE')
-  const start = log.deleteRecordsBefore(offset)
+  log.deleteRecordsBefore(offset)
   broker.purgatory.wake(partition.key)
-  return start
+  return { partition, offset }
+}
+
+/** Undefined when there is nothing to wait for. */
+function waitForFollowers(parts: Part[], { timeoutMs }: Request, context: RequestContext): Later<true> | undefined {
+  const waiting = parts.filter(({ target }) => target !== undefined)
+  if (waiting.every(isDone)) return undefined
+  return context.broker.purgatory.wait<true>(
+    context.connectionId,
+    waiting.map(({ target }) => (target as NonNullable<typeof target>).partition.key),
+    timeoutMs,
+    () => waiting.every(isDone) || undefined,
+    () => {
+      for (const part of waiting) if (!isDone(part)) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
+      return true
+    },
+  )
+}
+
+/** True when there is nothing more to wait for, for better or worse. What is known of the partition goes into its answer. */
+function isDone({ response, target }: Part): boolean {
+  if (target === undefined) return true
+  const { partition, offset } = target
+  const error = goneBecause(partition)
+  if (error !== undefined) {
+    response.errorCode = ERROR_CODES[error]
+    response.lowWatermark = -1
+    return true
+  }
+  response.lowWatermark = partition.lowWatermark
+  return response.lowWatermark >= offset
+}
+
+function goneBecause(partition: Partition): ErrorName | undefined {
+  if (partition.failure !== undefined) return 'KAFKA_STORAGE_ERROR'
+  return partition.goneBecause ?? (partition.isLeader ? undefined : 'NOT_LEADER_OR_FOLLOWER')
 }
