@@ -29,8 +29,6 @@ export interface FetchResult {
   readonly counted: number
   /** Set when the partition was there to be read, even if reading failed. */
   readonly partition: Partition | undefined
-  /** In which epoch that was; -1 without a partition. */
-  readonly leaderEpoch: number
 }
 
 export interface ReadOptions {
@@ -115,7 +113,7 @@ function topicOf(broker: Broker, target: FetchTarget): string | { error: KafkaEr
 
 /** The client is told to read from another replica, and nothing else. */
 function referTo(preferredReadReplica: number, partition: Partition, target: FetchTarget): FetchResult {
-  const { log, topic, leaderEpoch } = partition
+  const { log, topic } = partition
   const data = {
     partitionIndex: target.partition,
     errorCode: 0,
@@ -125,7 +123,7 @@ function referTo(preferredReadReplica: number, partition: Partition, target: Fet
     abortedTransactions: null,
     preferredReadReplica,
   }
-  return { target, topic, data, bytes: 0, counted: 0, partition, leaderEpoch }
+  return { target, topic, data, bytes: 0, counted: 0, partition }
 }
 
 /** @param aborted what Kafka tells there: an empty list for what is not known, null for what could not be read */
@@ -138,7 +136,7 @@ function refused(target: FetchTarget, topic: string | undefined, error: KafkaErr
     logStartOffset: -1,
     abortedTransactions: aborted,
   }
-  return { target, topic, data, bytes: 0, counted: 0, partition: undefined, leaderEpoch: NO_LEADER_EPOCH }
+  return { target, topic, data, bytes: 0, counted: 0, partition: undefined }
 }
 
 function readPartition(
@@ -148,7 +146,7 @@ function readPartition(
   maxBytes: number,
   minOneBatch: boolean,
 ): FetchResult {
-  const { log, topic, leaderEpoch } = partition
+  const { log, topic } = partition
   const data: PartitionData = {
     partitionIndex: target.partition,
     errorCode: 0,
@@ -161,7 +159,7 @@ function readPartition(
   if (divergingEpoch !== undefined) {
     data.divergingEpoch = divergingEpoch
     data.abortedTransactions = null
-    return { target, topic, data, bytes: 0, counted: 0, partition, leaderEpoch }
+    return { target, topic, data, bytes: 0, counted: 0, partition }
   }
   const isolation = readCommitted ? 'last_stable' : 'high_watermark'
   const read = log.read(target.fetchOffset, { maxBytes, minOneBatch, isolation })
@@ -171,7 +169,7 @@ function readPartition(
   if (readCommitted) data.abortedTransactions = cut ? null : read.abortedTransactions
   const bytes = read.sizeInBytes
   const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
-  return { target, topic, data, bytes, counted, partition, leaderEpoch }
+  return { target, topic, data, bytes, counted, partition }
 }
 
 /**
@@ -181,7 +179,7 @@ function readPartition(
 export function waitForBytes(
   { broker, connectionId }: Pick<RequestContext, 'broker' | 'connectionId'>,
   results: FetchResult[],
-  options: { minBytes: number; maxWaitMs: number; readCommitted: boolean },
+  options: WaitOptions & { maxWaitMs: number },
 ): Later<true> | undefined {
   const readable = results.filter(({ topic }) => topic !== undefined)
   const bytes = results.reduce((sum, result) => sum + result.counted, 0)
@@ -202,12 +200,19 @@ function isDecided({ data }: FetchResult): boolean {
   return data.errorCode !== 0 || data.divergingEpoch !== undefined || data.preferredReadReplica !== undefined
 }
 
+interface WaitOptions extends Pick<ReadOptions, 'readCommitted' | 'fromFollowers'> {
+  readonly minBytes: number
+}
+
 /** Cheap: counts bytes by positions, reads nothing. */
-function enough(results: FetchResult[], options: { minBytes: number; readCommitted: boolean }): boolean {
+function enough(results: FetchResult[], options: WaitOptions): boolean {
   let bytes = 0
-  for (const { target, partition, leaderEpoch } of results) {
+  for (const { target, partition } of results) {
     if (partition === undefined || partition.gone || partition.failure) return true
-    if (partition.leaderEpoch !== leaderEpoch) return true
+    // Who does not say what it believes in, and may read from followers, need not know that another leads.
+    if (!partition.isLeader && !options.fromFollowers) return true
+    const { currentLeaderEpoch } = target
+    if (currentLeaderEpoch !== NO_LEADER_EPOCH && currentLeaderEpoch !== partition.leaderEpoch) return true
     const { log } = partition
     const bound = options.readCommitted ? log.lastStableOffset : log.highWatermark
     // Records that are deleted meanwhile wake nobody, as in Kafka.

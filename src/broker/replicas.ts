@@ -10,7 +10,7 @@ import { logConfigOf } from './configs/log-config.ts'
 import { TopicConfig } from './configs/topic-config.ts'
 import { isInternalTopic } from './internal-topics.ts'
 import { isActive, type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
-import { Partition } from './partition.ts'
+import { NO_LEADER_EPOCH, Partition } from './partition.ts'
 import type { Purgatory } from './purgatory.ts'
 
 /**
@@ -61,10 +61,14 @@ export class Replicas {
     this.#failed = options.failed
   }
 
-  /** The partition of a topic by name, or the error that a client gets. */
-  leader(topic: string, index: number): Partition {
+  /**
+   * The partition of a topic by name, or the error that a client gets. A client that believes in another leader epoch is told
+   * that first, wherever it asks.
+   */
+  leader(topic: string, index: number, currentLeaderEpoch = NO_LEADER_EPOCH): Partition {
     const image = this.#image.topicsByName.get(topic)
     if (image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
+    this.find(image.topicId, index)?.checkLeaderEpoch(currentLeaderEpoch)
     return this.leaderById(image.topicId, index)
   }
 

@@ -23,7 +23,8 @@ function describe(topic: string, index: number, { broker }: RequestContext) {
     return { errorCode: ERROR_CODES.UNKNOWN_TOPIC_OR_PARTITION, errorMessage }
   }
   try {
-    const { log } = broker.replicas.leader(topic, index)
+    // A follower tells what it knows, as Kafka's does.
+    const { log } = broker.replicas.readable(topic, index, true)
     return { errorCode: 0, activeProducers: log.producers().map(activeProducer) }
   } catch (error) {
     if (!(error instanceof KafkaError)) throw error

@@ -12,8 +12,9 @@ export function leaderHint(broker: Broker) {
       if (errorCode !== ERROR_CODES.NOT_LEADER_OR_FOLLOWER && errorCode !== ERROR_CODES.FENCED_LEADER_EPOCH)
         return undefined
       const image = topicId === undefined ? undefined : broker.image.topicsById.get(topicId)?.partitions[partition]
-      if (image === undefined || image.leader < 0) return undefined
-      named.add(image.leader)
+      if (image === undefined) return undefined
+      // That nobody leads is told, too.
+      if (image.leader >= 0) named.add(image.leader)
       return { leaderId: image.leader, leaderEpoch: image.leaderEpoch }
     },
     /** Where the leaders that were named can be reached. */

@@ -67,8 +67,7 @@ function lookUp(topic: string, asked: Asked, request: Request, twice: boolean, {
     if (asked.timestamp < 0 && apiVersion < (SINCE[asked.timestamp] ?? Number.POSITIVE_INFINITY)) {
       throw new KafkaError('UNSUPPORTED_VERSION')
     }
-    const partition = broker.replicas.leader(topic, asked.partitionIndex)
-    partition.checkLeaderEpoch(asked.currentLeaderEpoch)
+    const partition = broker.replicas.leader(topic, asked.partitionIndex, asked.currentLeaderEpoch)
     const found = find(partition, asked.timestamp, request, apiVersion)
     // Answers have a leader epoch since version 4 (KIP-320), and the field cannot be left out silently.
     return { errorCode: 0, ...found, leaderEpoch: apiVersion < 4 ? -1 : found.leaderEpoch }

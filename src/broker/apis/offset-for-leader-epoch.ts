@@ -8,9 +8,8 @@ export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, (reques
     topic,
     partitions: partitions.map(({ partition, currentLeaderEpoch, leaderEpoch }) => {
       try {
-        const leader = broker.replicas.leader(topic, partition)
-        leader.checkLeaderEpoch(currentLeaderEpoch)
-        return { partition, errorCode: 0, ...leader.log.endOffsetForEpoch(leaderEpoch) }
+        const { log } = broker.replicas.leader(topic, partition, currentLeaderEpoch)
+        return { partition, errorCode: 0, ...log.endOffsetForEpoch(leaderEpoch) }
       } catch (error) {
         if (!(error instanceof KafkaError)) throw error
         return { partition, errorCode: error.code }
