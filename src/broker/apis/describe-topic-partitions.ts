@@ -77,6 +77,8 @@ function describe(topic: TopicImage, start: number, end: number, broker: Broker)
     isInternal: isInternalTopic(topic.name),
     partitions: topic.partitions.slice(start, end).map(partition => ({
       ...describePartition(topic.topicId, partition, broker),
+      // Kafka tells here who leads, and not that nobody does.
+      errorCode: 0,
       eligibleLeaderReplicas: partition.elr,
       lastKnownElr: partition.lastKnownElr,
     })),

@@ -60,31 +60,46 @@ function describeTopics(request: Request, context: RequestContext) {
   const { broker, apiVersion } = context
   const { image } = broker
   const all = request.topics === null || (apiVersion === 0 && request.topics.length === 0)
-  if (all) return [...image.topicsByName.values()].map(topic => describeTopic(topic, broker))
+  if (all) return [...image.topicsByName.values()].map(topic => describeTopic(topic, context))
 
   const asked = request.topics ?? []
   const ids = new Set(asked.map(({ topicId }) => topicId).filter(id => id !== ZERO_UUID))
   if (ids.size > 0) {
     return [...ids].map(topicId => {
       const topic = image.topicsById.get(topicId)
-      return topic === undefined ? unknownId(topicId) : describeTopic(topic, broker)
+      return topic === undefined ? unknownId(topicId) : describeTopic(topic, context)
     })
   }
   const mayCreate = request.allowAutoTopicCreation && broker.config.boolean('auto.create.topics.enable')
   const names = new Set(asked.map(({ name }) => name as string))
   return [...names].map(name => {
     const topic = image.topicsByName.get(name)
-    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic, broker)
+    return topic === undefined ? unknownName(name, mayCreate, broker) : describeTopic(topic, context)
   })
 }
 
-function describeTopic(topic: TopicImage, broker: Broker) {
+function describeTopic(topic: TopicImage, { broker, apiVersion }: RequestContext) {
+  const describe = apiVersion === 0 ? describeOldPartition : describePartition
   return {
     errorCode: 0,
     name: topic.name as string | null,
     topicId: topic.topicId,
     isInternal: isInternalTopic(topic.name),
-    partitions: topic.partitions.map(partition => describePartition(topic.topicId, partition, broker)),
+    partitions: topic.partitions.map(partition => describe(topic.topicId, partition, broker)),
+  }
+}
+
+/** In version 0 replicas that are offline are left out, and that some are is told as an error. */
+function describeOldPartition(topicId: string, partition: PartitionImage, broker: Broker) {
+  const described = describePartition(topicId, partition, broker)
+  const isOnline = (id: number) => !described.offlineReplicas.includes(id)
+  const replicaNodes = described.replicaNodes.filter(isOnline)
+  const isMissing = described.errorCode === 0 && replicaNodes.length < described.replicaNodes.length
+  return {
+    ...described,
+    errorCode: isMissing ? ERROR_CODES.REPLICA_NOT_AVAILABLE : described.errorCode,
+    replicaNodes,
+    isrNodes: described.isrNodes.filter(isOnline),
   }
 }
 
