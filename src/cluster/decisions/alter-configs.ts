@@ -16,6 +16,7 @@ import { checkTopicName } from '../../broker/topic-names.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import { repeated } from '../../util/repeated.ts'
 import type { DecisionContext } from '../decision-context.ts'
+import { forgetEligible } from './broker-changes.ts'
 
 /**
  * Changes configs of topics, brokers and groups (`ConfigAdminManager`, `ConfigurationControlManager`): single ones, or all of a
@@ -87,7 +88,12 @@ function alterAll(
       }
       const records = alter(resource)
       // One by one: a call takes only so many arguments.
-      if (!request.validateOnly) for (const record of records) context.append(record)
+      if (!request.validateOnly) {
+        for (const record of records) context.append(record)
+        if (records.some(record => record.type === 'config' && record.name === MIN_ISR)) {
+          forgetEligible(resourceType === RESOURCE_TYPE.topic ? resourceName : undefined, context)
+        }
+      }
       return { errorCode: 0, errorMessage: null, resourceType, resourceName }
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error
