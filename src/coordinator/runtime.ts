@@ -20,6 +20,8 @@ export interface Machine {
   apply(record: CoordinatorRecord, offset: number): void
   /** The whole log has been applied: build what is soft, set timers. */
   loaded(decision: Decision): void
+  /** The partition is given up: parked replies that are to say more than `error` are answered now. */
+  unloaded?(error: ErrorName): void
 }
 
 export type Timers = KeyedTimers<Decision>
@@ -131,6 +133,7 @@ export class CoordinatorRuntime<M extends Machine> {
       waiting.timer.cancel()
       waiting.dropped(error)
     }
+    shard.machine.unloaded?.(error)
     for (const [reply, refuse] of shard.parked) reply.settle(refuse(error))
   }
 

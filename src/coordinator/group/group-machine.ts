@@ -1,4 +1,5 @@
 import { decodeGroupRecord, type GroupMetadataValue } from '../../protocol/embedded/group-records.ts'
+import type { ErrorName } from '../../protocol/errors.ts'
 import type { Env } from '../../util/env.ts'
 import type { Decision } from '../decision.ts'
 import type { CoordinatorRecord, TopicsView } from '../ports.ts'
@@ -7,6 +8,7 @@ import { type ClassicContext, cancelTimers } from './classic/classic-context.ts'
 import { ClassicGroup } from './classic/classic-group.ts'
 import { prepareRebalance } from './classic/rebalance.ts'
 import { restoreGroup } from './classic/records.ts'
+import { joinError } from './classic/responses.ts'
 import { scheduleSession } from './classic/sessions.ts'
 import { classicTimeouts } from './classic/timeouts.ts'
 import type { GroupConfig } from './group-config.ts'
@@ -101,6 +103,13 @@ export class GroupMachine implements Machine {
       }
     }
     this.#scheduleExpiry(context.config().offsetsRetentionCheckIntervalMs)
+  }
+
+  /** Who is joining is told its member id, so that the next coordinator knows it. */
+  unloaded(error: ErrorName): void {
+    for (const group of this.context.groups.values()) {
+      for (const member of group.members.values()) member.answerJoin(joinError(error, member.memberId))
+    }
   }
 
   #scheduleExpiry(delayMs: number): void {
