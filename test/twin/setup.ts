@@ -83,7 +83,8 @@ export async function awaitState(play: Play, step: Step): Promise<void> {
       same &&= wanted.every(([field, value]) => sorted(partition[field]) === sorted(value.split(',')))
       seen = JSON.stringify(partition)
     }
-    if (same) return play.world.sleep(60)
+    // What a broker says of a partition is a moment ahead of what it does with it.
+    if (same) return play.world.sleep(300)
     await play.world.sleep(RETRY_MS * 2)
   }
   throw new Failed(`not so after 40 s, but ${seen}`)

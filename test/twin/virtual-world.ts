@@ -1,3 +1,4 @@
+import type { Broker } from '../../src/broker/broker.ts'
 import type { BrokerConnection } from '../../src/broker/sink.ts'
 import type { Cluster } from '../../src/cluster/index.ts'
 import { concat } from '../../src/util/byte-writer.ts'
@@ -29,19 +30,20 @@ export class VirtualWorld implements World {
   }
 
   async connect(): Promise<Line> {
-    return new VirtualLine(this.env, this.#cluster)
+    return new VirtualLine(this.env, this.#cluster.broker(1), 'localhost:9092')
   }
 }
 
-class VirtualLine implements Line {
+/** A line to a broker in virtual time. */
+export class VirtualLine implements Line {
   closed = false
   readonly #env: VirtualEnv
   readonly #inbox = new FrameInbox()
   readonly #connection: BrokerConnection
 
-  constructor(env: VirtualEnv, cluster: Cluster) {
+  constructor(env: VirtualEnv, broker: Broker, listener: string) {
     this.#env = env
-    this.#connection = cluster.broker(1).connect(
+    this.#connection = broker.connect(
       {
         send: (parts, taken) => {
           this.#inbox.offer(concat(parts))
@@ -53,7 +55,7 @@ class VirtualLine implements Line {
         pause() {},
         resume() {},
       },
-      { host: '127.0.0.1', port: 50_000, listener: 'localhost:9092' },
+      { host: '127.0.0.1', port: 50_000, listener },
     )
   }
 
