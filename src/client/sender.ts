@@ -281,5 +281,8 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'NETWORK_EXCEPTION',
   'REQUEST_TIMED_OUT',
   'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
+  // Said also when it was appended, and could not be flushed, or was not replicated before the leader changed.
+  'KAFKA_STORAGE_ERROR',
+  'NOT_LEADER_OR_FOLLOWER',
   'OTTLA_BAD_RESPONSE',
 ])
