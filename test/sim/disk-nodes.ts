@@ -64,6 +64,14 @@ export class FileNode {
     for (const pending of mark) pending.forgotten = true
   }
 
+  /** The page cache is empty: what a failed sync gave up is gone, and whoever opens the file finds what is on the disk. */
+  evict(): void {
+    if (!this.#pending.some(({ forgotten }) => forgotten)) return
+    this.#pending = this.#pending.filter(({ forgotten }) => !forgotten)
+    this.bytes = this.#pending.reduce((bytes, { change }) => applied(bytes, change), this.#durable).slice()
+    this.size = this.bytes.length
+  }
+
   /** Keeps of what was not synced what chance lets through. */
   losePower(chance: Chance, survival: number): void {
     for (const { change } of this.#pending) {

@@ -100,9 +100,10 @@ export class FaultSchedule {
   /** Ends a process; it is started again after a while. */
   crash(process: BrokerProcess, kind: CrashKind | 'stop'): void {
     const { history } = this.#targets
-    history.add({ type: 'crashing', broker: process.id, kind })
+    const event = { broker: process.id, kind: process.disk.hasGivenUp ? 'power' : kind } as const
+    history.add({ type: 'crashing', ...event })
     process.crash(kind === 'power' ? 'power' : 'kill')
-    history.add({ type: 'crashed', broker: process.id, kind })
+    history.add({ type: 'crashed', ...event })
     this.#needsRestart.delete(process)
     this.#later(this.#chance.between(5, 1500), () => this.#start(process))
   }

@@ -36,6 +36,8 @@ export class SimulatedDisk {
   faults: DiskFaults = { ...GOOD_DAY }
   /** Who has the lock. */
   owner: object | undefined
+  /** A sync failed since the process began: what it covered may be lost as with the power. */
+  hasGivenUp = false
   /** How often each fault happened, by its name. */
   readonly happened = new Map<string, number>()
   readonly #chance: Chance
@@ -85,6 +87,8 @@ export class SimulatedDisk {
     this.owner = undefined
     if (this.#image !== undefined) this.root = this.#image
     this.#image = undefined
+    for (const { file } of this.files()) file.evict()
+    this.hasGivenUp = false
   }
 
   /** The power is gone: what was synced is there, and of the rest what chance lets through. */

@@ -111,6 +111,7 @@ export class SimulatedFileSystem implements FileSystem {
     return this.#soon(1, 15, () => {
       if (fails) {
         file.syncFailed(mark)
+        this.#disk.hasGivenUp = true
         return fault('EIO', `sync ${path}`)
       }
       file.synced(mark)
