@@ -16,6 +16,8 @@ import {
   FIRST_OF_KEY,
   GAP,
   GREEDY_RETENTION,
+  LASTING_ISR,
+  NO_TRUNCATION,
   SAME_HASH,
   STALE_GENERATION,
   SURVIVING_OFFSETS,
@@ -45,6 +47,8 @@ const CASES: Case[] = [
   { fault: FIRST_OF_KEY, within: 20, ...compactions },
   { fault: SAME_HASH, within: 20, ...compactions },
   { fault: EARLY_WATERMARK, within: 20, ...replicas },
+  { fault: NO_TRUNCATION, within: 200, ...replicas },
+  { fault: LASTING_ISR, within: 60, ...replicas },
 ]
 
 describe('planted in the broker', () => {

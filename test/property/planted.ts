@@ -3,6 +3,8 @@
  * them.
  */
 
+import { Partition } from '../../src/broker/partition.ts'
+import { Leadership } from '../../src/broker/replication/leadership.ts'
 import { classicTimeouts } from '../../src/coordinator/group/classic/timeouts.ts'
 import { GroupCoordinator } from '../../src/coordinator/group/group-coordinator.ts'
 import type { GroupContext, OffsetCommitRequest } from '../../src/coordinator/group/group-requests.ts'
@@ -88,6 +90,18 @@ export const EARLY_WATERMARK: Fault = {
         return result
       }
     }),
+}
+
+/** A follower keeps what its leader never had. */
+export const NO_TRUNCATION: Fault = {
+  name: 'a log that went another way is not cut',
+  plant: () => replace(Partition.prototype, 'truncateWhereDiverging', () => () => false),
+}
+
+/** Followers that have not kept up stay in sync. */
+export const LASTING_ISR: Fault = {
+  name: 'the in-sync replicas never shrink',
+  plant: () => replace(Leadership.prototype, 'shrunk', () => () => undefined),
 }
 
 /** A batch is appended although one before it is missing. */
