@@ -28,7 +28,7 @@ export function renderReport(report: VerifyReport, quiet: boolean): string {
   }
   const count = (level: string) => report.findings.filter(each => each.level === level).length
   const { logs, segments, batches, bytes } = report
-  const checked = `${amount(logs, 'log')}, ${amount(segments, 'segment')}, ${amount(batches, 'batch', 'batches')}, ${megabytes(bytes)}`
+  const checked = `${amount(logs, 'log')}, ${amount(segments, 'segment')}, ${amount(batches, 'batch', 'batches')}, ${size(bytes)}`
   lines.push(`${checked}: ${amount(count('error'), 'error')}, ${amount(count('warning'), 'warning')}`)
   return `${lines.join('\n')}\n`
 }
@@ -37,6 +37,7 @@ function amount(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toLocaleString('en-US', { maximumFractionDigits: 1 })} MB`
+function size(bytes: number): string {
+  const [value, unit] = bytes < 1e6 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB']
+  return `${value.toLocaleString('en-US', { maximumFractionDigits: 1 })} ${unit}`
 }
