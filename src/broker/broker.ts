@@ -106,6 +106,7 @@ export class Broker implements LinkedBroker {
   readonly #onFatal: BrokerOptions['onFatal']
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
+  #offsetsTopic: { topicId: string; partitions: number } | undefined
   readonly #isrChanges: IsrChanges
   readonly #replicaFailures: ReplicaFailures
   /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
@@ -162,7 +163,7 @@ export class Broker implements LinkedBroker {
       env,
       config: () => groupConfigOf(config),
       topics: this.#topicsView(),
-      partitions: config.number('offsets.topic.num.partitions'),
+      partitions: () => this.#offsetsPartitions,
     })
     this.fetchSessions = new FetchSessions(env, () => config.number('max.incremental.fetch.session.cache.slots'))
     this.producerIds = new ProducerIds(env, () =>
@@ -325,6 +326,19 @@ export class Broker implements LinkedBroker {
     this.#idleConfigs.log('a config is kept, and not acted on', { config: what })
   }
 
+  /**
+   * How many partitions groups are spread over: as many as the topic had when this broker learned of it, whatever the config says by
+   * now. Where a group lives does not change while a broker runs.
+   */
+  get #offsetsPartitions(): number {
+    const topic = this.image.topicsByName.get(CONSUMER_OFFSETS)
+    if (topic === undefined) return this.config.number('offsets.topic.num.partitions')
+    if (this.#offsetsTopic?.topicId !== topic.topicId) {
+      this.#offsetsTopic = { topicId: topic.topicId, partitions: topic.partitions.length }
+    }
+    return this.#offsetsTopic.partitions
+  }
+
   #topicsView() {
     const { image } = this
     return {
@@ -341,7 +355,7 @@ export class Broker implements LinkedBroker {
 
   #scheduleRetention(): void {
     this.#retentionTimer = this.env.timer(this.config.number('log.retention.check.interval.ms'), () => {
-      this.replicas.applyRetention(this.env.now())
+      this.replicas.applyRetention()
       this.#scheduleRetention()
     })
   }
@@ -369,7 +383,7 @@ export class Broker implements LinkedBroker {
     this.fetchers.stop()
     this.#isrChanges.stop()
     this.#replicaFailures.stop()
-    this.replicas.directory.cancel()
+    this.replicas.cancel()
     this.dropConnections()
   }
 
@@ -383,7 +397,7 @@ export class Broker implements LinkedBroker {
     this.fetchers.stop()
     this.#isrChanges.stop()
     this.#replicaFailures.stop()
-    this.replicas.directory.cancel()
+    this.replicas.cancel()
     this.faults.endAll()
     this.groups.shutdown()
     this.purgatory.expireAll()

@@ -98,6 +98,16 @@ export class Partition {
     }
   }
 
+  /** Opens the log if it can be opened: for the broker's upkeep. What is wrong with it is told where it happens. */
+  tryOpen(): boolean {
+    try {
+      return this.log !== undefined
+    } catch (error) {
+      if (error instanceof KafkaError) return false
+      throw error
+    }
+  }
+
   /** Why this replica is offline; undefined as long as it is not. */
   get failure(): StorageFailure | undefined {
     return this.#failure

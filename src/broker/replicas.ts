@@ -1,4 +1,4 @@
-import type { LogConfig } from '../log/log.ts'
+import type { Log, LogConfig } from '../log/log.ts'
 import { LogDirectory } from '../log/log-directory.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
@@ -9,6 +9,7 @@ import type { BrokerConfig } from './configs/broker-config.ts'
 import { logConfigOf } from './configs/log-config.ts'
 import { TopicConfig } from './configs/topic-config.ts'
 import { isInternalTopic } from './internal-topics.ts'
+import { LogUpkeep } from './log-upkeep.ts'
 import { isActive, type MetadataImage, type PartitionImage, RESOURCE_TYPE, type TopicImage } from './metadata/image.ts'
 import { NO_LEADER_EPOCH, Partition } from './partition.ts'
 import type { Purgatory } from './purgatory.ts'
@@ -23,6 +24,7 @@ export class Replicas {
   readonly #storage: Storage
   /** Where the logs are. */
   readonly directory: LogDirectory
+  readonly #upkeep: LogUpkeep
   readonly #platform: RecordsPlatform
   readonly #image: MetadataImage
   readonly #config: BrokerConfig
@@ -59,6 +61,13 @@ export class Replicas {
     this.#forgetProducers = options.forgetProducers ?? false
     this.#askForIsr = options.askForIsr
     this.#failed = options.failed
+    this.#upkeep = new LogUpkeep({
+      env: options.env,
+      partitions: () => this.all(),
+      hasLog: name => this.directory.has(name),
+      unchecked: () => this.directory.unchecked,
+      retained: partition => this.#purgatory.wake(partition.key),
+    })
   }
 
   /**
@@ -99,6 +108,16 @@ export class Replicas {
   *all(): Iterable<Partition> {
     for (const partitions of this.#byTopicId.values())
       for (const partition of partitions) if (partition) yield partition
+  }
+
+  /**
+   * The log of a partition for those who look on: opened if it has files, and undefined where nothing was ever written or where it is
+   * offline.
+   */
+  existingLog(partition: Partition | undefined): Log | undefined {
+    if (partition === undefined || partition.openedLog !== undefined || partition.gone) return partition?.openedLog
+    const exists = this.directory.has(`${partition.topic}-${partition.index}`)
+    return exists && partition.tryOpen() ? partition.openedLog : undefined
   }
 
   /** A partition came into being, or changed. Returns it when it is one of ours, or was until now. */
@@ -199,8 +218,9 @@ export class Replicas {
     for (const partition of this.all()) partition.shrinkIsr()
   }
 
-  /** Begins to write the checkpoints of the logs from time to time. */
+  /** Begins to look after the logs from time to time: what is on a disk has to be written down now and then. */
   start(): void {
+    if (!this.#storage.isVolatile) this.#upkeep.start()
     this.directory.start({
       recoveryPointMs: this.#config.number('log.flush.offset.checkpoint.interval.ms'),
       highWatermarkMs: this.#config.number('replica.high.watermark.checkpoint.interval.ms'),
@@ -210,6 +230,7 @@ export class Replicas {
 
   /** Closes all logs: everything is on the disk then, and nothing has to be read at the next start. */
   close(): Later<StorageFailure | undefined> {
+    this.cancel()
     return this.directory.close()
   }
 
@@ -219,9 +240,13 @@ export class Replicas {
   }
 
   /** Drops what retention no longer keeps. */
-  applyRetention(now: number): void {
-    for (const partition of this.all()) {
-      if ((partition.openedLog?.applyRetention(now) ?? 0) > 0) this.#purgatory.wake(partition.key)
-    }
+  applyRetention(): void {
+    this.#upkeep.applyRetention()
+  }
+
+  /** Nothing is done by itself any more. */
+  cancel(): void {
+    this.#upkeep.stop()
+    this.directory.cancel()
   }
 }

@@ -56,9 +56,14 @@ export class CheckpointFile {
     return later
   }
 
+  /** Settles, as the last write that was asked for does; undefined when nothing is being written. */
+  get writing(): Later<WriteResult> | undefined {
+    return this.#next ?? this.#writing
+  }
+
   /** Settles once nothing is being written any more: with the failure of the last write, if it failed. */
   settled(): Later<WriteResult> {
-    return this.#next ?? this.#writing ?? Later.of<WriteResult>(this.#env.turns, undefined)
+    return this.writing ?? Later.of<WriteResult>(this.#env.turns, undefined)
   }
 
   #begin(later: Later<WriteResult>): void {

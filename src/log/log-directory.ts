@@ -232,9 +232,9 @@ export class LogDirectory {
     return pass
   }
 
-  /** Settles once the log start offsets, as they are now, are written down. */
-  logStartOffsetsWritten(): Later<Result> {
-    return this.#logStartOffsets.settled()
+  /** Settles once the log start offsets, as they are now, are written down; undefined when they are. */
+  get writingLogStartOffsets(): Later<Result> | undefined {
+    return this.#storage.isVolatile ? undefined : this.#logStartOffsets.writing
   }
 
   #writeRecoveryPoints(): Later<Result> {

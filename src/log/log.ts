@@ -232,10 +232,14 @@ export class Log extends ReadableLog {
     this.listener.logStartMoved?.()
   }
 
-  /** Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments. */
+  /**
+   * Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments: none of a log that
+   * has failed, or fails now.
+   */
   applyRetention(now: number): number {
     const { logStartOffset, logEndOffset, highWatermark, config } = this
     const { segments } = this.local
+    if (this.failure !== undefined) return 0
     this.state.producers.expire(now, config.producerIdExpirationMs)
     try {
       const count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
@@ -248,7 +252,9 @@ export class Log extends ReadableLog {
       this.state.snapshots.prune(segments.all().map(segment => segment.baseOffset))
       return count
     } catch (error) {
-      throw this.met(error)
+      const thrown = this.metReading(error)
+      if (thrown instanceof KafkaError) return 0
+      throw thrown
     }
   }
 

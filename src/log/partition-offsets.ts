@@ -2,17 +2,15 @@
 
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
-import { Later } from '../util/later.ts'
+import type { Later } from '../util/later.ts'
 import { CheckpointFile } from './checkpoint-file.ts'
 
 export class PartitionOffsets {
   readonly #file: CheckpointFile
-  readonly #env: Env
   /** What was read or written last, by `topic-partition`. */
   #offsets: ReadonlyMap<string, number>
 
   constructor(storage: Storage, name: string, env: Env) {
-    this.#env = env
     this.#file = new CheckpointFile(storage, name, env)
     this.#offsets = this.#read()
   }
@@ -49,9 +47,14 @@ export class PartitionOffsets {
     })
   }
 
-  /** Settles once what was written last would survive a power cut. */
+  /** Settles once what was written last would survive a power cut; undefined when it would already. */
+  get writing(): Later<StorageFailure | undefined> | undefined {
+    return this.#file.writing
+  }
+
+  /** The same for whoever waits in any case. */
   settled(): Later<StorageFailure | undefined> {
-    return this.#file.settled() ?? Later.of<StorageFailure | undefined>(this.#env.turns, undefined)
+    return this.#file.settled()
   }
 }
 

@@ -143,7 +143,7 @@ export abstract class ReadableLog {
     try {
       return readBatches(this.local.segments, offset, this.#bound(options.isolation), options, this.#crc32c)
     } catch (error) {
-      throw this.#metReading(error)
+      throw this.metReading(error)
     }
   }
 
@@ -152,7 +152,7 @@ export abstract class ReadableLog {
     try {
       return availableBytes(this.local.segments, Math.max(offset, this.startOffset), this.#bound(isolation), max)
     } catch (error) {
-      throw this.#metReading(error)
+      throw this.metReading(error)
     }
   }
 
@@ -167,7 +167,7 @@ export abstract class ReadableLog {
     try {
       return findTimestamp(this.local.segments, timestamp, this.startOffset, this.platform)
     } catch (error) {
-      throw this.#metReading(error)
+      throw this.metReading(error)
     }
   }
 
@@ -176,7 +176,7 @@ export abstract class ReadableLog {
     try {
       return findMaxTimestamp(this.local.segments, this.startOffset, this.platform)
     } catch (error) {
-      throw this.#metReading(error)
+      throw this.metReading(error)
     }
   }
 
@@ -210,7 +210,7 @@ export abstract class ReadableLog {
   }
 
   /** As {@link met}, for what was read: bytes that are not as they were written are told in the log, and not served. */
-  #metReading(error: unknown): unknown {
+  protected metReading(error: unknown): unknown {
     if (error instanceof RecordsError && error.message !== this.#corruption) {
       this.#corruption = error.message
       this.env.log('error', 'a log is corrupt', { partition: this.topicPartition, error: error.message })

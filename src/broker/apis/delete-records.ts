@@ -1,7 +1,7 @@
 import { deleteRecords } from '../../protocol/apis/delete-records.ts'
 import type { Decoded } from '../../protocol/dsl.ts'
 import { ERROR_CODES, type ErrorName, KafkaError } from '../../protocol/errors.ts'
-import type { Later } from '../../util/later.ts'
+import { Later } from '../../util/later.ts'
 import { handler, type RequestContext } from '../handler.ts'
 import { isInternalTopic } from '../internal-topics.ts'
 import type { Partition } from '../partition.ts'
@@ -32,8 +32,23 @@ export const deleteRecordsHandler = handler(deleteRecords, (request, context) =>
     topics: topics.map(({ name, parts }) => ({ name, partitions: parts.map(({ response }) => response) })),
   })
   const all = topics.flatMap(({ parts }) => parts)
-  return waitForFollowers(all, request, context)?.map(answer) ?? answer()
+  const followed = waitForFollowers(all, request, context)
+  const written = context.broker.replicas.directory.writingLogStartOffsets
+  if (written === undefined) return followed?.map(answer) ?? answer()
+  // What is deleted must not come back, whatever becomes of this process.
+  const answered = new Later<ReturnType<typeof answer>>(context.broker.env.turns)
+  written.whenSettled(failure => {
+    if (failure !== undefined) for (const part of all) refuse(part, 'KAFKA_STORAGE_ERROR')
+    if (followed === undefined) answered.settle(answer())
+    else followed.whenSettled(() => answered.settle(answer()))
+  })
+  return answered
 })
+
+function refuse({ response }: Part, error: ErrorName): void {
+  response.errorCode = ERROR_CODES[error]
+  response.lowWatermark = -1
+}
 
 function partOf(topic: string, partitionIndex: number, asked: number, context: RequestContext): Part {
   try {
@@ -76,13 +91,13 @@ function waitForFollowers(parts: Part[], { timeoutMs }: Request, context: Reques
 }
 
 /** True when there is nothing more to wait for, for better or worse. What is known of the partition goes into its answer. */
-function isDone({ response, target }: Part): boolean {
+function isDone(part: Part): boolean {
+  const { response, target } = part
   if (target === undefined) return true
   const { partition, offset } = target
   const error = goneBecause(partition)
   if (error !== undefined) {
-    response.errorCode = ERROR_CODES[error]
-    response.lowWatermark = -1
+    refuse(part, error)
     return true
   }
   response.lowWatermark = partition.lowWatermark

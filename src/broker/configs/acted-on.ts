@@ -12,6 +12,9 @@ const TOPIC_DOCS: Readonly<Record<string, string>> = {
   'compression.type': 'The codec that batches are stored with; `producer` keeps what was sent.',
   'delete.retention.ms': 'How long a tombstone, or the marker of a transaction, stays once the cleaner has seen it.',
   'file.delete.delay.ms': 'How long the file of a deleted segment stays; in memory mode it goes at once.',
+  'flush.messages':
+    'The log is flushed when so many records are not on the disk yet; with 1 producers and the high watermark wait for it.',
+  'flush.ms': 'The log is flushed when a record is not on the disk for so long; no scheduler has to be set for it.',
   'index.interval.bytes': 'One entry in the offset index per so many bytes.',
   'internal.segment.bytes': 'The size of a segment, below the bound of segment.bytes; for tests.',
   'max.compaction.lag.ms':
@@ -56,6 +59,10 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'log.cleaner.io.buffer.load.factor': 'How full the table of keys may become.',
   'log.cleaner.io.max.bytes.per.second': 'How much the cleaner may read and write.',
   'log.cleaner.threads': 'There is one cleaner; 0 stops it.',
+  'log.flush.offset.checkpoint.interval.ms':
+    'How often logs are brought to the disk and their recovery points written down, from which a start after a crash reads.',
+  'log.flush.start.offset.checkpoint.interval.ms':
+    'How often log start offsets are written down; DeleteRecords does it at once.',
   'log.retention.check.interval.ms': 'How often retention is applied.',
   'max.connections': 'How many connections there may be; more are closed at once.',
   'max.incremental.fetch.session.cache.slots': 'How many fetch sessions are kept.',
@@ -79,6 +86,7 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'replica.selector.class':
     'The rack-aware selector sends consumers to a replica in their own rack; others are not known.',
   'replica.socket.timeout.ms': 'How long a follower waits for an answer of its leader.',
+  'replica.high.watermark.checkpoint.interval.ms': 'How often high watermarks are written down.',
   'socket.request.max.bytes': 'The largest request; more closes the connection.',
   'telemetry.max.bytes': 'The most bytes of metrics that a client may push at once.',
   'unclean.leader.election.interval.ms':
