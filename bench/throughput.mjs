@@ -10,9 +10,10 @@ import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { Link } from './support/link.mjs'
+import { blast, drink, ready } from './support/load.mjs'
 import { printTable } from './support/numbers.mjs'
 import { cpuSeconds, residentMegabytes, startBare, startTarget } from './support/processes.mjs'
-import { createTopic, deleteTopic, fetch, produce, produceError, readFetch, recordBatch } from './support/wire.mjs'
+import { createTopic, deleteTopic, produce, recordBatch } from './support/wire.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -24,7 +25,6 @@ const { values: options } = parseArgs({
 })
 const connections = Number(options.connections)
 const totalBytes = Number(options.megabytes) * 1e6
-const IN_FLIGHT = 5
 const CASES = [
   { recordBytes: 100, records: 140 },
   { recordBytes: 1000, records: 15 },
@@ -51,7 +51,7 @@ async function measure({ recordBytes, records }, topic) {
   const requests = Math.ceil(totalBytes / batch.length / connections)
   const bytes = requests * connections * batch.length
   await admin.ask(createTopic(topic, connections))
-  await ready(topic)
+  await ready(admin, topic, connections)
   const run = async (name, pid, work) => {
     const [began, cpu] = [performance.now(), cpuSeconds(pid)]
     await work()
@@ -70,21 +70,14 @@ async function measure({ recordBytes, records }, topic) {
       forEachConnection(partition => pour(produce(topic, partition, batch), requests)),
     ),
     await run('produce', target.pid, () =>
-      forEachConnection(partition => blast(produce(topic, partition, batch), requests)),
+      forEachConnection(partition => blast(target, produce(topic, partition, batch), requests)),
     ),
-    await run('fetch', target.pid, () => forEachConnection(partition => drink(topic, partition, requests * records))),
+    await run('fetch', target.pid, () =>
+      forEachConnection(partition => drink(target, topic, partition, requests * records)),
+    ),
   ]
   await admin.ask(deleteTopic(topic))
   return rows
-}
-
-/** A topic is there a moment before its partitions have leaders everywhere. */
-async function ready(topic) {
-  for (let partition = 0; partition < connections; ) {
-    const { error } = readFetch(await admin.ask(fetch(topic, partition, 0, 1024, 0)))
-    if (error === 0) partition++
-    else await new Promise(resolve => setTimeout(resolve, 20))
-  }
 }
 
 function forEachConnection(work) {
@@ -100,42 +93,4 @@ async function pour(request, count) {
   socket.end()
   const [said] = await once(socket, 'data')
   if (Number(said) !== request.length * count) throw new Error(`the sink counted ${said}`)
-}
-
-/** Sends `count` requests with {@link IN_FLIGHT} of them unanswered. */
-function blast(request, count) {
-  return new Promise((resolve, reject) => {
-    let sent = 0
-    let answered = 0
-    const opening = Link.open(target.port, target.host, answer => {
-      const error = produceError(answer)
-      if (error !== 0) reject(new Error(`Produce was answered with error ${error}`))
-      if (++answered === count) {
-        opening.then(link => link.close())
-        resolve()
-      } else if (sent < count) send()
-    })
-    const send = () => {
-      sent++
-      opening.link.write(request)
-    }
-    opening.then(link => {
-      opening.link = link
-      while (sent < Math.min(IN_FLIGHT, count)) send()
-    }, reject)
-  })
-}
-
-/** Reads a partition from its beginning until `count` records came, a megabyte at a time. */
-async function drink(topic, partition, count) {
-  const link = await Link.open(target.port, target.host)
-  let offset = 0
-  let read = 0
-  while (read < count) {
-    const { error, nextOffset, count: more } = readFetch(await link.ask(fetch(topic, partition, offset, 1 << 20, 500)))
-    if (error !== 0) throw new Error(`Fetch was answered with error ${error}`)
-    read += more
-    offset = nextOffset ?? offset
-  }
-  link.close()
 }

@@ -29,6 +29,10 @@ async function startNode(args, pattern) {
         child.kill('SIGTERM')
         if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       },
+      async kill() {
+        child.kill('SIGKILL')
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      },
     }
   }
   throw new Error(`${args.join(' ')} ended before it listened`)
