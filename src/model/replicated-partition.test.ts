@@ -131,6 +131,20 @@ describe('elections', () => {
     expect([p.leader, p.isr, values(p.read(0))]).toEqual([3, [3], 'a'])
   })
 
+  it('what a stalled replica has of an epoch before does not count for the watermark', () => {
+    const p = new ReplicatedPartition({ replicas: [1, 2, 3] })
+    p.stall(2)
+    p.append(null, 'lost', { acks: 1 })
+    p.stall(3)
+    p.kill(1)
+    expect(p.leader).toBe(2)
+    p.append(null, 'b', { acks: 1 })
+    expect([p.log(3).length, p.highWatermark]).toEqual([1, 0])
+    p.resume(3)
+    expect(p.log(3).map(record => record.value)).toEqual(['b'])
+    expect(p.highWatermark).toBe(1)
+  })
+
   it('a stalled replica that is in sync may lead', () => {
     const p = create({ replicas: [1, 2] })
     p.append('k', 'a')

@@ -199,7 +199,10 @@ export class ReplicatedPartition<K = string, V = unknown> {
   /** As far as every in-sync replica has the log; not at all while fewer than the minimum are in sync, whatever the acks. */
   #moveWatermark(): void {
     if (this.#isr.length < this.#minInsyncReplicas) return
-    const everybodyHas = Math.min(...this.#isr.map(replica => replica.log.length))
+    const leader = this.#leader
+    if (leader === null) return
+    // What somebody has of an older epoch is nothing that the leader has.
+    const everybodyHas = Math.min(...this.#isr.map(replica => agreement(replica.log, leader.log)))
     this.#highWatermark = Math.max(this.#highWatermark, everybodyHas)
     this.#acknowledged.push(...this.#unanswered.filter(record => record.offset < this.#highWatermark))
     this.#unanswered = this.#unanswered.filter(record => record.offset >= this.#highWatermark)
