@@ -35,6 +35,7 @@ export interface RetryingConsumerOptions {
 }
 
 export class RetryingConsumer {
+  readonly #kafka: Kafka
   readonly #plan: RetryPlan
   readonly #handler: Handler
   readonly #clock: Clock
@@ -44,6 +45,7 @@ export class RetryingConsumer {
 
   constructor(options: RetryingConsumerOptions) {
     const { kafka, groupId, topic, handler, waits, clock = Date, lookMs, consumer, onCrash } = options
+    this.#kafka = kafka
     this.#plan = new RetryPlan(topic, waits)
     this.#handler = handler
     this.#clock = clock
@@ -60,6 +62,7 @@ export class RetryingConsumer {
   }
 
   async start(): Promise<void> {
+    await this.#createTopics()
     await this.#producer.connect()
     await this.#consumer.connect()
     await this.#consumer.subscribe({ topics: [this.#plan.topic, ...this.#plan.retryTopics], fromBeginning: true })
@@ -68,6 +71,20 @@ export class RetryingConsumer {
       partitionsConsumedConcurrently: 4,
       eachBatch: payload => this.#work(payload),
     })
+  }
+
+  /** What waits is kept until it was tried, and dead letters until somebody looks at them, however long that takes. */
+  async #createTopics(): Promise<void> {
+    const admin = this.#kafka.admin()
+    await admin.connect()
+    try {
+      const there = new Set(await admin.listTopics())
+      const missing = [...this.#plan.retryTopics, this.#plan.deadLetterTopic].filter(topic => !there.has(topic))
+      const configEntries = [{ name: 'retention.ms', value: '-1' }]
+      await admin.createTopics({ topics: missing.map(topic => ({ topic, configEntries })), waitForLeaders: true })
+    } finally {
+      await admin.disconnect()
+    }
   }
 
   /** Ends after the records at hand. */

@@ -12,17 +12,8 @@ declare module 'vitest' {
 expect.extend(matchers)
 const { retryTopics, deadLetterTopic } = new RetryPlan(PAYMENTS)
 const [inAMinute, inAnHour, inADay] = retryTopics as [string, string, string]
-const kafka = useBroker(
-  { beforeAll, afterAll, beforeEach, afterEach },
-  {
-    // Whatever waits is kept until it was tried, and dead letters until somebody looks at them.
-    topics: [
-      `${PAYMENTS}:2`,
-      ...[...retryTopics, deadLetterTopic].map(name => ({ name, configs: { 'retention.ms': -1 } })),
-    ],
-    time: 'virtual',
-  },
-)
+// The topics for what waits are the service's own affair.
+const kafka = useBroker({ beforeAll, afterAll, beforeEach, afterEach }, { topics: [`${PAYMENTS}:2`], time: 'virtual' })
 
 /** A bank that can be closed. */
 class TestBank implements Bank {
