@@ -43,7 +43,10 @@ export function renderScreen(facts: ScreenFacts): string {
              kcat -b ${bootstrapServers} -C -t ${topic} -o beginning
              kcat -b ${bootstrapServers} -G my-group ${topic}
 
-  kafkajs    const kafka = new Kafka({ brokers: ['${bootstrapServers}'] })
+  kafkajs    const kafka = new Kafka({ brokers: [${bootstrapServers
+    .split(',')
+    .map(server => `'${server}'`)
+    .join(', ')}] })
 
              const producer = kafka.producer()
              await producer.connect()

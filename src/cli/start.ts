@@ -4,13 +4,23 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { RELEASES } from '../broker/emulate/releases.ts'
-import { type BrokerOptions, type LogLevel, OttlaError, type RunningBroker, startBroker } from '../node/index.ts'
+import {
+  type BrokerOptions,
+  type LogFields,
+  type LogLevel,
+  OttlaError,
+  type RunningBroker,
+  type RunningCluster,
+  startBroker,
+} from '../node/index.ts'
 import { formatLine, LOG_LEVELS } from '../node/log.ts'
 import { isWildcard } from '../node/options.ts'
 import { parseProperties } from './properties.ts'
 import { renderScreen } from './screen.ts'
 
 interface StartOptions {
+  brokers: number
+  rack: string[]
   port: number
   host: string
   advertised?: string
@@ -26,10 +36,21 @@ interface StartOptions {
 
 /** Unlike `startBroker`, which is for tests, the command waits as Kafka does for more members before the first rebalance. */
 const KAFKA_CONFIGS = { 'group.initial.rebalance.delay.ms': '3000' }
+/** And a cluster notices as late as Kafka's that a broker is gone. */
+const KAFKA_CLUSTER_CONFIGS = {
+  ...KAFKA_CONFIGS,
+  'broker.heartbeat.interval.ms': '2000',
+  'broker.session.timeout.ms': '9000',
+  'replica.lag.time.max.ms': '30000',
+  'replica.fetch.backoff.ms': '1000',
+  'replica.fetch.wait.max.ms': '500',
+}
 
 export function startCommand(version: string): Command {
   return new Command('start')
-    .description('Start a broker, in memory or on a data directory.')
+    .description('Start a broker, or several, in memory or on a data directory.')
+    .option('--brokers <count>', 'how many brokers, each on a port of its own from --port on', readCount, 1)
+    .option('--rack <name>', 'rack of the first broker, of the second, …; repeatable', append, [])
     .option('--data <directory>', 'keep everything in this directory; without it, in memory')
     .addOption(
       new Option(
@@ -58,33 +79,51 @@ async function start(options: StartOptions, version: string): Promise<void> {
     const hint = 'name a directory with --data, or leave --flush out'
     throw new OttlaError('OTTLA_INVALID_OPTION', '--flush is for brokers with --data', { hint })
   }
-  const broker = await startBroker({
-    port: options.port,
-    host: options.host,
-    advertised: options.advertised,
-    topics: options.topic,
-    dataDir: options.data,
-    flush: options.flush,
-    configs: { ...KAFKA_CONFIGS, ...options.config, ...options.c },
-    emulate: options.emulate,
-    logLevel: options.logLevel,
-    log: (level, message, fields) =>
-      process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
-    limits: { requestLogSize: 0 },
-    http: options.httpPort === undefined ? false : { port: options.httpPort },
-  }).catch(explain)
+  const broker = await launch(options).catch(explain)
   stopOnSignal(broker)
   const screen = renderScreen({
     version,
     bootstrapServers: broker.bootstrapServers,
     clusterId: broker.clusterId,
     data: options.data === undefined ? undefined : { directory: options.data, flush: options.flush ?? 'os' },
-    http: broker.http,
+    http: 'http' in broker ? broker.http : undefined,
     emulates: options.emulate && RELEASES[options.emulate].version,
     topics: options.topic,
     needsAdvertised: isWildcard(options.host) && options.advertised === undefined,
   })
   process.stdout.write(screen)
+}
+
+async function launch(options: StartOptions): Promise<RunningBroker | RunningCluster> {
+  const shared = {
+    port: options.port,
+    host: options.host,
+    topics: options.topic,
+    dataDir: options.data,
+    flush: options.flush,
+    logLevel: options.logLevel,
+    log: (level: LogLevel, message: string, fields: LogFields) =>
+      void process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
+    limits: { requestLogSize: 0 },
+  }
+  if (options.brokers > 1) {
+    if (options.advertised !== undefined || options.httpPort !== undefined || options.emulate !== undefined) {
+      const hint = 'leave out --advertised, --http-port and --emulate, or --brokers'
+      throw new OttlaError('OTTLA_INVALID_OPTION', 'these options are for one broker', { hint })
+    }
+    const configs = { ...KAFKA_CLUSTER_CONFIGS, ...options.config, ...options.c }
+    // Its code is loaded only then.
+    const { startCluster } = await import('../node/start-cluster.ts')
+    return startCluster({ ...shared, brokers: options.brokers, racks: options.rack, configs })
+  }
+  const [rack] = options.rack
+  return startBroker({
+    ...shared,
+    advertised: options.advertised,
+    configs: { ...KAFKA_CONFIGS, ...(rack && { 'broker.rack': rack }), ...options.config, ...options.c },
+    emulate: options.emulate,
+    http: options.httpPort === undefined ? false : { port: options.httpPort },
+  })
 }
 
 /** What to do, in the words of the command line. */
@@ -101,7 +140,7 @@ function explain(error: unknown): never {
 }
 
 /** The first signal stops the broker in good order, the second at once. Nothing is left then, and the process ends. */
-function stopOnSignal(broker: RunningBroker): void {
+function stopOnSignal(broker: { close(): Promise<void> }): void {
   let stopping = false
   const stop = (signal: 'SIGINT' | 'SIGTERM') => {
     if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
@@ -137,6 +176,11 @@ function stopWithNpm(stop: () => void): void {
 function readPort(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  return Number(text)
+}
+
+function readCount(text: string): number {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('There can be from 1 to 99.')
   return Number(text)
 }
 

@@ -80,6 +80,16 @@ function waitingFetch(): Buffer {
 }
 
 describe('ottla start', () => {
+  it('starts several brokers, each on a port of its own', async () => {
+    const begun = await started('--brokers', '3', '--rack', 'a', '--rack', 'b', '--topic', 'orders:2')
+    const addresses = /address\s+(\S+)/.exec(begun.stdout)?.[1].split(',') ?? []
+    expect(addresses).toHaveLength(3)
+    for (const address of addresses) await askApiVersions(Number(address.split(':').at(-1)))
+    begun.child.kill('SIGTERM')
+    expect((await ended(begun)).status).toBe(0)
+    expect(begun.stderr).toBe('')
+  })
+
   it('prints one screen that says where it is and how to use it, and answers', async () => {
     const broker = await started('--topic', 'orders:12', '--topic', 'events')
     const { port, stdout } = broker
