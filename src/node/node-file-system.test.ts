@@ -30,6 +30,13 @@ describe('NodeFileSystem', () => {
     expect(Object.getPrototypeOf(bytes)).toBe(Uint8Array.prototype)
   })
 
+  it('never hands out the same bytes twice', () => {
+    const { fileSystem } = diskForTests()
+    const parts = Array.from({ length: 500 }, (_, index) => fileSystem.allocate(1 + ((index * 977) % 40_000)))
+    for (const [index, part] of parts.entries()) part.fill(index)
+    for (const [index, part] of parts.entries()) expect(part.every(byte => byte === (index & 255))).toBe(true)
+  })
+
   it('reports what cannot be synced', async () => {
     const { fileSystem, settled } = diskForTests()
     expect(await settled(fileSystem.syncDirectory('nothing'))).toMatchObject({ code: 'ENOENT' })
