@@ -1,7 +1,7 @@
 import type { GroupMachine } from '../coordinator/group/group-machine.ts'
+import type { Log } from '../log/log.ts'
 import type { Broker } from './broker.ts'
 import { isInternalTopic } from './internal-topics.ts'
-import type { Partition } from './partition.ts'
 
 /**
  * A broker as a picture: what `broker.describe()` gives and the metrics are made of. Plain data, so that it can cross to another
@@ -83,14 +83,13 @@ function describeTopics(broker: Broker): TopicDescription[] {
       leaderEpoch,
       replicas,
       isr,
-      ...offsetsOf(broker.replicas.find(topicId, partitionId)),
+      ...offsetsOf(broker.replicas.existingLog(broker.replicas.find(topicId, partitionId))),
     })),
   }))
 }
 
-/** A log that was never opened is empty, and is not opened for the picture. */
-function offsetsOf(partition: Partition | undefined) {
-  const log = partition?.openedLog
+/** Where nothing was ever written there is no log, and none is made for the picture. */
+function offsetsOf(log: Log | undefined) {
   return {
     logStartOffset: log?.logStartOffset ?? 0,
     highWatermark: log?.highWatermark ?? 0,
@@ -126,5 +125,5 @@ function lagOf(topic: string, index: number, committed: number, { image, replica
   const topicId = image.topicsByName.get(topic)?.topicId
   const partition = topicId === undefined ? undefined : replicas.find(topicId, index)
   if (partition === undefined || !partition.isLeader) return -1
-  return Math.max(0, (partition.openedLog?.highWatermark ?? 0) - committed)
+  return Math.max(0, (replicas.existingLog(partition)?.highWatermark ?? 0) - committed)
 }

@@ -84,7 +84,7 @@ function lagOf(
   return [...topics].sort().flatMap(topic => {
     const image = broker.image.topicsByName.get(topic)
     return (image?.partitions ?? []).map(({ partitionId: partition }) => {
-      const log = broker.replicas.find(image?.topicId as string, partition)?.openedLog
+      const log = broker.replicas.existingLog(broker.replicas.find(image?.topicId as string, partition))
       const offset = committed.get(topic)?.get(partition)?.offset ?? -1
       const lag = (log?.highWatermark ?? 0) - Math.max(offset, log?.logStartOffset ?? 0)
       return { topic, partition, committed: offset, lag: Math.max(0, lag) }

@@ -14,7 +14,10 @@ export const describeLogDirsHandler = handler(
     for (const partition of broker.replicas.all()) {
       if (partition.failure) failed = true
       if (wanted !== null && !wanted.get(partition.topic)?.has(partition.index)) continue
-      const size = { partitionIndex: partition.index, partitionSize: partition.openedLog?.sizeInBytes ?? 0 }
+      const size = {
+        partitionIndex: partition.index,
+        partitionSize: broker.replicas.existingLog(partition)?.sizeInBytes ?? 0,
+      }
       const known = topics.get(partition.topic)
       if (known === undefined) topics.set(partition.topic, [size])
       else known.push(size)

@@ -34,8 +34,8 @@ export interface GroupCoordinatorOptions {
   /** Read for each decision, so that configs may change. */
   config: () => GroupConfig
   topics: TopicsView
-  /** How many partitions `__consumer_offsets` has. */
-  partitions: number
+  /** How many partitions `__consumer_offsets` has, or will have. */
+  partitions: () => number
 }
 
 /** LeaveGroup has a list of members from this version on. */
@@ -47,7 +47,7 @@ export class GroupCoordinator implements requests.GroupRequests {
   readonly #env: Env
   readonly #config: () => GroupConfig
   readonly #topics: TopicsView
-  readonly #partitions: number
+  readonly #partitions: () => number
   readonly #runtime: CoordinatorRuntime<GroupMachine>
   #closed = false
 
@@ -65,7 +65,7 @@ export class GroupCoordinator implements requests.GroupRequests {
 
   /** The partition of `__consumer_offsets` that keeps a group. */
   partitionFor(groupId: string): number {
-    return coordinatorPartition(groupId, this.#partitions)
+    return coordinatorPartition(groupId, this.#partitions())
   }
 
   /** This broker leads that partition of `__consumer_offsets` now: its groups are loaded and served. */

@@ -65,7 +65,7 @@ export class World {
       env: this.env,
       config: () => this.config,
       topics: this.topics,
-      partitions: 1,
+      partitions: () => 1,
     })
     this.coordinator.elected(0, this.log)
   }

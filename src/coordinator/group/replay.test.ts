@@ -168,7 +168,7 @@ function replayed(world: World): GroupMachine {
     env: new VirtualEnv(),
     config: () => ({ ...world.config, maxSize: 100 }),
     topics: world.topics,
-    partitions: 1,
+    partitions: () => 1,
   })
   coordinator.elected(0, ListLog.from(world.log.records))
   return coordinator.machine(0) as GroupMachine
