@@ -27,10 +27,11 @@ export class CheckpointFile {
     this.#env = env
   }
 
-  /** The words of each line; none when the file is not there, and none, with a warning, when it is broken. */
+  /** The words of each line; none when the file is not there or is empty, and none, with a warning, when it is broken. */
   read(): string[][] {
     const bytes = readWhole(this.#storage, this.path)
-    if (bytes === undefined) return []
+    // Kafka makes its files empty, to begin with.
+    if (bytes === undefined || bytes.length === 0) return []
     const [version, count, ...lines] = utf8Decode(bytes).split('\n')
     if (Number(version) === VERSION && /^\d+$/.test(count ?? '') && lines.length >= Number(count)) {
       return lines.slice(0, Number(count)).map(line => line.trim().split(/\s+/))

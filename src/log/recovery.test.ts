@@ -108,7 +108,7 @@ describe('opening a log again', () => {
       expect(again.endOffsetForEpoch(1)).toEqual(log.endOffsetForEpoch(1))
       expect(again.latestEpoch).toBe(2)
     }
-    expect(env.lines.filter(line => line.message.includes('checkpoint')).length).toBe(5)
+    expect(env.lines.filter(line => line.message.includes('checkpoint')).length).toBe(4)
     storage.remove('t-0/leader-epoch-checkpoint')
     expect(reopen().endOffsetForEpoch(0)).toEqual(log.endOffsetForEpoch(0))
   })
