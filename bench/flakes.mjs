@@ -39,6 +39,7 @@ for (let run = 1; run <= Number(values.runs); run++) {
   const { passed, printed } = await runOnce()
   seconds.push((performance.now() - began) / 1000)
   loads.push(loadavg()[0])
+  if (run % 20 === 0) console.error(`${run} runs, ${failed} failed`)
   if (passed) continue
   failed++
   console.log(`run ${run} failed:\n${printed}`)

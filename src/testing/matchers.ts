@@ -26,6 +26,12 @@ interface WaitOptions {
  * declare module 'vitest' {
  *   interface Matchers<T> extends OttlaMatchers {}
  * }
+ *
+ * @example
+ * // jest
+ * declare module 'expect' {
+ *   interface Matchers<R extends void | Promise<void>, T> extends OttlaMatchers {}
+ * }
  */
 export interface OttlaMatchers<R = Promise<void>> {
   /** Of a topic: exactly so many records, or exactly these: fields that are named, or values alone. In their order. */
