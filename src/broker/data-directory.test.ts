@@ -96,6 +96,8 @@ describe('a data directory', () => {
     expect(open(storage)).toMatchObject({ cleanShutdown: true, brokerEpoch: 42 })
     write(storage, '.kafka_cleanshutdown', '')
     expect(open(storage)).toMatchObject({ cleanShutdown: true, brokerEpoch: -1 })
+    // It holds for one start: a process that is killed must not leave it behind.
+    expect(open(storage)).toMatchObject({ cleanShutdown: false })
   })
 
   it('is swept of what was being removed', () => {

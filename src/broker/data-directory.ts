@@ -65,7 +65,7 @@ export function readFormat(storage: Storage): { version: number } | DataDirector
   }
 }
 
-/** Reads the root of a data directory, and makes it in an empty one. */
+/** Reads the root of a data directory, and makes it in an empty one. Takes the mark of a good stop away. */
 export function openDataDirectory(options: DataDirectoryOptions): Later<DataDirectory | DataDirectoryProblem> {
   const { storage, turns } = options
   const format = readFormat(storage)
@@ -86,7 +86,7 @@ export function openDataDirectory(options: DataDirectoryOptions): Later<DataDire
   return prepare(directory, options)
 }
 
-/** What the last broker left; `LogDirectory` writes it, and takes it away. */
+/** What the last broker left: `LogDirectory` writes it, and it is taken away here. */
 function readCleanShutdown(storage: Storage): { cleanShutdown: boolean; brokerEpoch: number } {
   const text = readText(storage, CLEAN_SHUTDOWN_FILE)
   if (text === undefined) return { cleanShutdown: false, brokerEpoch: -1 }
@@ -140,7 +140,10 @@ function checkRoot(
   return undefined
 }
 
-/** Writes what is not there yet, and sweeps away what was being removed when the last process died. */
+/**
+ * Writes what is not there yet, and sweeps away what was being removed when the last process died. The mark of a good stop goes, for good,
+ * before anything can be written: else it would be believed after a crash, and the logs taken to end where they did then.
+ */
 function prepare(
   directory: DataDirectory,
   { storage, turns }: DataDirectoryOptions,
@@ -150,6 +153,10 @@ function prepare(
   if (directory.isNew) {
     steps.push(() => storage.replace(FORMAT_FILE, formatText(directory.formatVersion)))
     steps.push(() => storage.replace(META_FILE, metaText(directory)))
+  }
+  if (directory.cleanShutdown) {
+    steps.push(() => storage.remove(CLEAN_SHUTDOWN_FILE))
+    steps.push(() => storage.syncDirectory(''))
   }
   for (const name of storage.list('')) if (name.endsWith('.deleted')) steps.push(() => storage.remove(name))
   const next = () => {
