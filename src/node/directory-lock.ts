@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import type { FileSystemFailure } from '../storage/file-system.ts'
 
 /** The socket in the directory. */
-export const LOCK_FILE = 'ottla.lock'
+const LOCK_FILE = 'ottla.lock'
 const LONGEST_PATH = 103
 /** A holder that is busy does not answer at once; that it has the lock is known all the same. */
 const ANSWER_MS = 300

@@ -4,7 +4,7 @@
  * `error`: records are damaged or missing, or will not be served. `warning`: something is wrong that the next start puts right, or that
  * somebody may want to look at. `note`: nothing is wrong, and it is good to know.
  */
-export type FindingLevel = 'error' | 'warning' | 'note'
+type FindingLevel = 'error' | 'warning' | 'note'
 
 export interface Finding {
   readonly level: FindingLevel
