@@ -33,11 +33,8 @@ import type { Partition } from './partition.ts'
 import { ProducerIds } from './producer-ids.ts'
 import { Purgatory } from './purgatory.ts'
 import { ClientQuotas } from './quotas/client-quotas.ts'
-import { ReplicaFailures } from './replica-failures.ts'
 import { Replicas } from './replicas.ts'
-import { Fetchers } from './replication/fetchers.ts'
-import { IsrChanges } from './replication/isr-changes.ts'
-import { ReplicaFetchServer } from './replication/serve-fetch.ts'
+import { Replication } from './replication/replication.ts'
 import { RequestLog } from './request-log.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from './sink.ts'
 import { TelemetryClients } from './telemetry-clients.ts'
@@ -83,8 +80,7 @@ export class Broker implements LinkedBroker {
   readonly clientQuotas = new ClientQuotas(this.image.quotas)
   readonly purgatory: Purgatory
   readonly replicas: Replicas
-  readonly fetchers: Fetchers
-  readonly replicaFetches: ReplicaFetchServer
+  readonly replication: Replication
   readonly lifecycle: BrokerLifecycle
   readonly groups: GroupCoordinator
   readonly fetchSessions: FetchSessions
@@ -107,14 +103,11 @@ export class Broker implements LinkedBroker {
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
   #offsetsTopic: { topicId: string; partitions: number } | undefined
-  readonly #isrChanges: IsrChanges
-  readonly #replicaFailures: ReplicaFailures
   /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
   readonly #coordinatedEpochs = new Map<number, number>()
   #metadataOffset = 0
   readonly #cleaner: LogCleaner
   #retentionTimer: Timer | undefined
-  #isrTimer: Timer | undefined
   #stopped = false
 
   constructor(options: BrokerOptions) {
@@ -143,7 +136,7 @@ export class Broker implements LinkedBroker {
       purgatory: this.purgatory,
       forgetProducers: options.forgetProducers,
       outlivesProcess: options.link.mayFail || !options.storage.isVolatile,
-      askForIsr: partition => this.#isrChanges.ask(partition),
+      askForIsr: partition => this.replication.askForIsr(partition),
       failed: partition => this.#replicaFailed(partition),
     })
     this.lifecycle = new BrokerLifecycle({
@@ -154,11 +147,15 @@ export class Broker implements LinkedBroker {
       metadataOffset: () => this.#metadataOffset,
       previousBrokerEpoch: options.previousBrokerEpoch ?? -1,
     })
-    const replication = { brokerId: this.id, brokerEpoch: () => this.brokerEpoch, env, config, link: this.link }
-    this.#isrChanges = new IsrChanges(replication)
-    this.#replicaFailures = new ReplicaFailures(replication)
-    this.fetchers = new Fetchers(replication)
-    this.replicaFetches = new ReplicaFetchServer({ env, replicas: this.replicas, purgatory: this.purgatory })
+    this.replication = new Replication({
+      brokerId: this.id,
+      brokerEpoch: () => this.brokerEpoch,
+      env,
+      config,
+      link: this.link,
+      replicas: this.replicas,
+      purgatory: this.purgatory,
+    })
     this.groups = new GroupCoordinator({
       env,
       config: () => groupConfigOf(config),
@@ -178,7 +175,6 @@ export class Broker implements LinkedBroker {
     this.#cleaner.start()
     this.replicas.start()
     this.#scheduleRetention()
-    if (this.link.mayFail) this.#scheduleIsrShrinking()
   }
 
   /** Tells the controller where this broker listens; settles when the cluster has let it in. */
@@ -255,7 +251,8 @@ export class Broker implements LinkedBroker {
     for (const removed of changes.removedTopics) {
       // Groups go with the topic that keeps them; whoever waits for one is told before its log is gone.
       if (removed.name === CONSUMER_OFFSETS) for (const { partitionId } of removed.partitions) this.#resign(partitionId)
-      for (const { partitionId } of removed.partitions) this.fetchers.remove(`${removed.topicId}-${partitionId}`)
+      for (const { partitionId } of removed.partitions)
+        this.replication.fetchers.remove(`${removed.topicId}-${partitionId}`)
       this.replicas.remove(removed.topicId)
       this.counters.forget(removed.name)
       this.groups.topicsDeleted([{ name: removed.name, topicId: removed.topicId }])
@@ -264,7 +261,7 @@ export class Broker implements LinkedBroker {
     for (const { topic, image } of changes.partitions()) {
       const partition = this.replicas.update(topic, image)
       if (partition === undefined) continue
-      this.fetchers.update(partition)
+      this.replication.fetchers.update(partition)
       this.#elect(partition)
     }
   }
@@ -294,9 +291,8 @@ export class Broker implements LinkedBroker {
   #replicaFailed(partition: Partition): void {
     this.env.turns.enqueue(() => {
       if (partition.topic === CONSUMER_OFFSETS) this.#resign(partition.index)
-      this.fetchers.remove(partition.key)
+      this.replication.failed(partition)
     })
-    this.#replicaFailures.add(partition)
   }
 
   /** Another broker has a message. */
@@ -304,10 +300,7 @@ export class Broker implements LinkedBroker {
     kind: Kind,
     request: PeerMessages[Kind]['request'],
   ): Later<PeerMessages[Kind]['reply']> {
-    const answers: { [Each in PeerMessageKind]: (request: PeerMessages[Each]['request']) => unknown } = {
-      fetch: fetch => this.replicaFetches.fetch(fetch),
-    }
-    return answers[kind](request) as Later<PeerMessages[Kind]['reply']>
+    return this.replication.receive(kind, request)
   }
 
   #reconfigure({ resourceType, resourceName, name, value }: AppliedRecord & { type: 'config' }): void {
@@ -360,14 +353,6 @@ export class Broker implements LinkedBroker {
     })
   }
 
-  /** Twice in the time that a follower may lag, as Kafka does. */
-  #scheduleIsrShrinking(): void {
-    this.#isrTimer = this.env.timer(this.config.number('replica.lag.time.max.ms') / 2, () => {
-      this.replicas.shrinkIsrs()
-      this.#scheduleIsrShrinking()
-    })
-  }
-
   /** Ends every connection at once; what waits on one is not answered. */
   dropConnections(): void {
     for (const connection of [...this.#connections]) connection.close()
@@ -378,11 +363,8 @@ export class Broker implements LinkedBroker {
     this.#stopped = true
     this.#retentionTimer?.cancel()
     this.#cleaner.halt()
-    this.#isrTimer?.cancel()
     this.lifecycle.stop()
-    this.fetchers.stop()
-    this.#isrChanges.stop()
-    this.#replicaFailures.stop()
+    this.replication.stop()
     this.replicas.cancel()
     this.dropConnections()
   }
@@ -392,11 +374,8 @@ export class Broker implements LinkedBroker {
     const later = new Later<void>(this.env.turns)
     this.#retentionTimer?.cancel()
     this.#cleaner.stop()
-    this.#isrTimer?.cancel()
     this.lifecycle.stop()
-    this.fetchers.stop()
-    this.#isrChanges.stop()
-    this.#replicaFailures.stop()
+    this.replication.stop()
     this.replicas.cancel()
     this.faults.endAll()
     this.groups.shutdown()

@@ -85,13 +85,13 @@ class World extends ClusterWorld {
 
   /** The broker lives, and its followers do not fetch. */
   stall(broker: number): void {
-    const { fetchers } = this.cluster.broker(broker)
+    const { fetchers } = this.cluster.broker(broker).replication
     fetchers.stop()
     fetchers.update = () => {}
   }
 
   resume(broker: number): void {
-    const { fetchers } = this.cluster.broker(broker)
+    const { fetchers } = this.cluster.broker(broker).replication
     delete (fetchers as Partial<typeof fetchers>).update
     fetchers.update(this.#local(broker))
   }

@@ -104,7 +104,7 @@ export class ReplicaFetcher {
 
   /** Nothing may be asked for right now: the first whose time comes is waited for. */
   #rest(now: number): void {
-    const times = [...this.#followed.values()].map(({ notBefore }) => notBefore)
+    const times = [...this.#followed.values()].map(({ notBefore }) => notBefore).filter(time => time > now)
     if (times.length === 0) return
     this.#timer = this.#context.env.timer(Math.max(1, Math.min(...times) - now), () => this.#fetch())
   }
