@@ -12,7 +12,7 @@ import type { Turns } from '../util/turns.ts'
 type FlushResult = StorageFailure | undefined
 
 /** The files that hold offsets from one to another, and the offset up to which they hold everything. */
-export interface FilesToFlush {
+interface FilesToFlush {
   readonly files: readonly StorageFile[]
   readonly endOffset: number
 }

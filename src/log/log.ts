@@ -28,8 +28,6 @@ export type { AppendResult } from './append-result.ts'
 export type { LeaderAppendOptions } from './leader-append.ts'
 export type { LogConfig } from './log-config.ts'
 export type { LogListener, LogOptions } from './log-options.ts'
-export type { Isolation, ReadOptions, ReadResult } from './read.ts'
-export type { TimestampOffset } from './timestamps.ts'
 
 /**
  * See the head of the file.

@@ -3,7 +3,7 @@
  * read and written whole. A segment is a `.log` file; its indexes lie beside it under the same number.
  */
 
-import type { Storage, StorageFailure, StorageFile } from '../storage/storage.ts'
+import type { Storage, StorageFile } from '../storage/storage.ts'
 import { concat } from '../util/byte-writer.ts'
 
 export const LOG_SUFFIX = '.log'
@@ -19,7 +19,7 @@ export const CLEANED_SUFFIX = '.cleaned'
 /** What the cleaner has written whole: it takes the place of what it was made of, whatever happens. */
 export const SWAP_SUFFIX = '.swap'
 
-export const INDEX_SUFFIXES = [OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX] as const
+const INDEX_SUFFIXES = [OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX] as const
 export const SEGMENT_SUFFIXES = [LOG_SUFFIX, ...INDEX_SUFFIXES] as const
 
 /** The name of a file of the segment, or of the snapshot, at `offset`. */
@@ -60,9 +60,4 @@ export function withFile<T>(storage: Storage, path: string, use: (file: StorageF
   } finally {
     file.close()
   }
-}
-
-/** A failure that somebody may live with is told in the log. */
-export function failureText({ code, message }: StorageFailure): string {
-  return `${code}: ${message}`
 }
