@@ -52,6 +52,8 @@ interface Current {
   need: CleaningNeed
   steps: Steps<CleaningResult>
   beganAt: number
+  slices: number
+  longestMs: number
 }
 
 export class LogCleaner {
@@ -112,7 +114,7 @@ export class LogCleaner {
       maxMapBytes: config.dedupeBufferSize,
       mapLoadFactor: config.loadFactor,
     })
-    this.#current = { log, need, steps, beganAt }
+    this.#current = { log, need, steps, beganAt, slices: 0, longestMs: 0 }
     this.#slice()
   }
 
@@ -146,7 +148,11 @@ export class LogCleaner {
       return this.#failed(current, error)
     }
     const throttleMs = (bytes * 1000) / this.#options.config().maxBytesPerSecond
-    this.#timer = this.#env.timer(Math.max(PAUSE_MS, throttleMs), () => this.#slice())
+    // On a machine that is busy a slice takes longer, and others are to have at least half of the time.
+    const tookMs = this.#env.now() - startedAt
+    current.slices++
+    current.longestMs = Math.max(current.longestMs, tookMs)
+    this.#timer = this.#env.timer(Math.max(PAUSE_MS, throttleMs, tookMs), () => this.#slice())
   }
 
   #wait(current: Current, later: Later<StorageFailure | undefined>, spent: number): void {
@@ -162,7 +168,7 @@ export class LogCleaner {
     })
   }
 
-  #done({ log, need, beganAt }: Current, result: CleaningResult): void {
+  #done({ log, need, beganAt, slices, longestMs }: Current, result: CleaningResult): void {
     this.#current = undefined
     this.#points.set(log, result.endOffset)
     this.#env.log('debug', 'cleaned a log', {
@@ -172,6 +178,8 @@ export class LogCleaner {
       bytesBefore: result.bytesBefore,
       bytesAfter: result.bytesAfter,
       ms: this.#env.now() - beganAt,
+      slices: slices + 1,
+      longestSliceMs: longestMs,
     })
     this.#rest(PAUSE_MS)
   }
