@@ -36,7 +36,7 @@ export class ProducerIds {
         this.#end = start + length
       }
       for (const [index, later] of waiting.entries()) {
-        if (error !== 'NONE') later.settle(error)
+        if (error !== 'NONE') later.settle(NO_BLOCK.error)
         else if (this.#next < this.#end) later.settle(this.#next++)
         else {
           // More producers than the block has ids: the rest asks for another block.
@@ -55,7 +55,10 @@ interface ProducerIdBlock {
   readonly length: number
 }
 
-/** The controller could not be asked: clients try again. */
+/**
+ * The controller could not be asked, or gives none now, as before this broker has registered: clients try again. Whatever the
+ * reason, they are told this alone.
+ */
 const NO_BLOCK: ProducerIdBlock = { error: 'COORDINATOR_LOAD_IN_PROGRESS', start: -1, length: 0 }
 
 export type ProducerIdOrError = number | ErrorName
