@@ -118,8 +118,8 @@ export interface RunningBroker extends AsyncDisposable {
    */
   restore(snapshot: BrokerSnapshot): Promise<void>
   /**
-   * Answers what waits, ends every connection and stops to listen. Resolves when nothing is left that would keep the process
-   * alive. May be called again, and does nothing then.
+   * Answers what waits, ends every connection and stops to listen; with a data directory also brings everything to the disk and says
+   * there that all is well. Resolves when nothing is left that would keep the process alive. May be called again, and does nothing then.
    */
   close(): Promise<void>
 }

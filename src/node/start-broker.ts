@@ -9,10 +9,11 @@ import type { RunningBroker } from './running-broker.ts'
 import { startWorkerBroker } from './worker-broker.ts'
 
 /**
- * Starts a broker that keeps everything in memory, and resolves when it accepts connections. Many can run side by side.
+ * Starts a broker in memory, or with `dataDir` on a directory, and resolves when it accepts connections. Many can run side by side.
  *
- * @throws OttlaError when an option is wrong (`OTTLA_INVALID_OPTION`, `OTTLA_UNKNOWN_CONFIG`, `OTTLA_INVALID_CONFIG`) or the
- * port cannot be had (`OTTLA_PORT_IN_USE`, `OTTLA_LISTEN_FAILED`).
+ * @throws OttlaError when an option is wrong (`OTTLA_INVALID_OPTION`, `OTTLA_UNKNOWN_CONFIG`, `OTTLA_INVALID_CONFIG`), the port
+ * cannot be had (`OTTLA_PORT_IN_USE`, `OTTLA_LISTEN_FAILED`), or the directory (`OTTLA_DATA_DIR_LOCKED`, `OTTLA_DATA_DIR_TOO_NEW`,
+ * `OTTLA_DATA_DIR_INVALID`, `OTTLA_DATA_DIR_FAILED`).
  *
  * @example
  * await using broker = await startBroker({ topics: ['orders:12'] })
