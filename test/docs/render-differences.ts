@@ -15,6 +15,7 @@ const GENERAL = [
   'Where Kafka answers UNKNOWN_SERVER_ERROR by an accident of its own, the code here may be another one.',
   'A request with more than a million elements in its lists closes the connection.',
   'Batches that the broker compresses itself (`compression.type` of a topic) may differ from Kafka’s by a few bytes in size.',
+  'There is one log cleaner, whatever `log.cleaner.threads` says beyond 0. It works in slices of a millisecond or two, knows keys by SipHash instead of MD5, and its table of keys is as large as they need, up to `log.cleaner.dedupe.buffer.size`.',
   'Member ids, producer ids, session ids and topic ids are random or counted as in Kafka, and never the same numbers.',
 ]
 
