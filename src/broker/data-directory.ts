@@ -15,7 +15,7 @@ export const FORMAT_FILE = 'ottla.properties'
 export const META_FILE = 'meta.properties'
 export const CLEAN_SHUTDOWN_FILE = '.kafka_cleanshutdown'
 /** The version that this release writes. It reads every one from 1 on. */
-export const FORMAT_VERSION = 1
+const FORMAT_VERSION = 1
 
 /** What may lie in a directory that is to become a data directory: marks of file systems and of version control. */
 const HARMLESS = /^(\..*|lost\+found|ottla\.lock|.*\.tmp)$/
