@@ -10,7 +10,7 @@ export interface SegmentFacts {
   readonly size: number
   /** The time of its newest record, or of its last write when records have none. */
   readonly largestTimestamp: number
-  /** The maximum timestamp of its first batch, or −1. */
+  /** From when on its age counts: the maximum timestamp of its first batch, or −1. */
   readonly firstTimestamp: number
 }
 

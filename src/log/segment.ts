@@ -89,9 +89,10 @@ export class Segment {
     return this.maxTimestamp >= 0 ? this.maxTimestamp : this.lastModifiedMs
   }
 
-  /** The maximum timestamp of its first batch, or −1: its age as a segment counts from there. */
+  /** From when on its age counts: the maximum timestamp of its first batch, or when that was appended; −1 when there is none. */
   get firstTimestamp(): number {
     if (this.size === 0) return -1
+    if (this.#agesByAppend) return this.#firstAppendedMs
     this.#firstTimestamp ??= batchMaxTimestamp(this.#peek(0), 0)
     return this.#firstTimestamp
   }

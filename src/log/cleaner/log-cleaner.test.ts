@@ -16,8 +16,7 @@ const BACKOFF_MS = 15_000
 const HOUR_MS = 60 * 60 * 1000
 
 /** Logs of one broker and its cleaner. */
-function makeCleaner(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerConfig> = {}) {
-  const env = new VirtualEnv()
+function makeCleaner(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerConfig> = {}, env = new VirtualEnv()) {
   const fixture = makeLog({ compact: true, delete: false, minCleanableRatio: 0, ...config }, { env })
   const { storage, log } = fixture
   const logs: Log[] = [log]
@@ -202,6 +201,22 @@ describe('a cleaned log', () => {
     write(log, 'a=4 a=5', { timestamp: env.now() })
     clean()
     expect(texts(log)).toEqual(['2:a=3', '3:a=4', '4:a=5'])
+  })
+
+  it('is as old as the broker’s clock says, where that is ahead of the clients', () => {
+    const env = new VirtualEnv({ aheadOfClients: true })
+    const { log, clean } = makeCleaner({ minCleanableRatio: 1, maxCompactionLagMs: HOUR_MS }, {}, env)
+    env.advance(10 * HOUR_MS)
+    // The times in the records are those of a client for whom no time has passed.
+    for (const value of ['1', '2']) {
+      append(log, batchOf([record('a', value)]), { now: env.now() })
+      log.roll()
+    }
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '1:a=2'])
+    env.advance(HOUR_MS)
+    clean()
+    expect(texts(log)).toEqual(['1:a=2'])
   })
 
   it('drops old segments too when its policy says so', () => {
