@@ -3,8 +3,9 @@
  * NAME] [--only REGEX] [FILE…]` plays them against it. `--on-fault COMMAND` is for profile three: it is called with `kill 2` and
  * the like. Exit: 0 all well, 1 some scenario failed, 2 it could not begin.
  */
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import type { Expectations } from './expectation.ts'
 import { play } from './play.ts'
 import { type Profile, scripts } from './profiles.ts'
@@ -12,6 +13,8 @@ import { readScript, type Script } from './script.ts'
 import { prepare, recover } from './setup.ts'
 import { TcpClusterWorld } from './tcp-cluster-world.ts'
 import { TcpWorld } from './tcp-world.ts'
+
+const run = promisify(execFile)
 
 /** Puts what was recorded at the place of each step's `expect`, or behind the step where there was none. */
 function edited({ text, scenarios }: Script, recorded: Expectations): string {
@@ -43,7 +46,10 @@ async function main(): Promise<number> {
   const onFault = values['on-fault']
   const single = new TcpWorld(host, Number(port))
   const target = await prepare(single, host, Number(port), onFault !== undefined)
-  const cluster = onFault === undefined ? undefined : new TcpClusterWorld(target, onFault)
+  const cluster =
+    onFault === undefined
+      ? undefined
+      : new TcpClusterWorld(target, (fault, broker) => run(onFault, [fault, String(broker)]))
   const world = cluster ?? single
   const only = new RegExp(values.only, 'i')
   let failed = 0

@@ -9,6 +9,7 @@ import type { World } from './world.ts'
 const GROUP_RESOURCE = 32
 const MAX_TRIES = 200
 const RETRY_MS = 50
+const EARLIEST = -2
 
 /**
  * `topic @t [partitions=3] [replication=3 | assignment=1,2,3;2,3,1] [config=value …]`: creates it and waits until it can be
@@ -47,7 +48,7 @@ async function ready(play: Play, name: string, numPartitions: number): Promise<b
       if (Number(leaderId) < 0) return false
       if (broker !== undefined && broker !== leaderId) continue
       // Metadata may name the leader a moment before the leader itself knows; ListOffsets tells.
-      const offsets = { [`${name}/${partitionIndex}`]: { timestamp: -2 } }
+      const offsets = { [`${name}/${partitionIndex}`]: { timestamp: EARLIEST } }
       if (errorIn(await play.ask('ListOffsets', 6, offsets, broker)) !== undefined) return false
     }
   }
@@ -73,21 +74,29 @@ export async function awaitState(play: Play, step: Step): Promise<void> {
     if (field === undefined) throw new Failed(`state knows no ${option}`)
     return [field, value === 'none' ? '' : String(play.names.resolve(value))] as const
   })
-  let seen = ''
+  const name = `${topic}/${index}`
+  let seen: JsonObject = {}
   for (let tries = 0; tries < MAX_TRIES * 2; tries++) {
     let same = true
     for (const broker of play.world.brokers?.running() ?? [undefined]) {
       const { topics } = await play.ask('DescribeTopicPartitions', 0, { topics: [{ name: topic }] }, broker)
       const [{ partitions }] = topics as { partitions: JsonObject[] }[]
-      const partition = partitions.find(({ partitionIndex }) => partitionIndex === Number(index)) ?? {}
-      same &&= wanted.every(([field, value]) => sorted(partition[field]) === sorted(value.split(',')))
-      seen = JSON.stringify(partition)
+      seen = partitions.find(({ partitionIndex }) => partitionIndex === Number(index)) ?? {}
+      same &&= wanted.every(([field, value]) => sorted(seen[field]) === sorted(value.split(',')))
     }
     // What a broker says of a partition is a moment ahead of what it does with it.
-    if (same) return play.world.sleep(300)
+    if (same && (await leads(play, Number(seen.leaderId), name))) return play.world.sleep(300)
     await play.world.sleep(RETRY_MS * 2)
   }
-  throw new Failed(`not so after 40 s, but ${seen}`)
+  throw new Failed(`not so after 40 s, but ${JSON.stringify(seen)}`)
+}
+
+/** True when the leader leads, or there is none that could be asked. */
+async function leads(play: Play, leader: number, name: string): Promise<boolean> {
+  const { brokers } = play.world
+  if (brokers !== undefined && !brokers.running().includes(leader)) return true
+  const answer = await play.ask('ListOffsets', 6, { [name]: { timestamp: EARLIEST } }, brokers && leader)
+  return errorIn(answer) === undefined
 }
 
 function sorted(list: Json | undefined): string {

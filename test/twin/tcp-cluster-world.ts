@@ -1,27 +1,22 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { Failed, type Target } from './names.ts'
 import type { Fault } from './script.ts'
 import { connectTo, TcpWorld } from './tcp-world.ts'
 import type { Brokers, Line } from './world.ts'
 
-/**
- * Several brokers behind TCP, in real time. What happens to them is done by a command of the one who plays, called with what it
- * is and the number of the broker: `kill 2`, `restart 2`.
- */
+/** Several brokers behind TCP, in real time: Ottla or Kafka. How something is done to one of them is for the one who plays to know. */
 export class TcpClusterWorld extends TcpWorld implements Brokers {
   readonly brokers: Brokers = this
   /** Who does not run, and since what. */
   readonly down = new Map<number, Fault>()
   readonly #host: string
   readonly #ports: ReadonlyMap<number, number>
-  readonly #command: string
+  readonly #befall: (fault: Fault, broker: number) => Promise<unknown>
 
-  constructor({ host, port, brokers = [] }: Target, command: string) {
+  constructor({ host, port, brokers = [] }: Target, befall: (fault: Fault, broker: number) => Promise<unknown>) {
     super(host, port)
     this.#host = host
     this.#ports = new Map(brokers.map(broker => [broker.nodeId, broker.port]))
-    this.#command = command
+    this.#befall = befall
   }
 
   running(): number[] {
@@ -35,7 +30,7 @@ export class TcpClusterWorld extends TcpWorld implements Brokers {
   }
 
   async befall(fault: Fault, broker: number): Promise<void> {
-    await promisify(execFile)(this.#command, [fault, String(broker)])
+    await this.#befall(fault, broker)
     if (fault === 'restart' || fault === 'resume') this.down.delete(broker)
     else this.down.set(broker, fault)
   }

@@ -5,6 +5,7 @@ import { play } from './play.ts'
 import { type Profile, profileConfigs, scripts } from './profiles.ts'
 import type { Scenario } from './script.ts'
 import { prepare } from './setup.ts'
+import { slots } from './slots.ts'
 import { TcpWorld } from './tcp-world.ts'
 
 /**
@@ -59,21 +60,4 @@ for (const profile of ['main', 'strict', 'cleaning'] satisfies Profile[]) {
       )
     }
   })
-}
-
-/** Runs what it is given, at most `count` at a time, in the order given. */
-function slots(count: number): <T>(run: () => Promise<T>) => Promise<T> {
-  let free = count
-  const waiting: (() => void)[] = []
-  return async run => {
-    if (free > 0) free--
-    else await new Promise<void>(resolve => waiting.push(resolve))
-    try {
-      return await run()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free++
-      else next()
-    }
-  }
 }
