@@ -12,6 +12,7 @@ import { metadata } from '../../src/protocol/apis/metadata.ts'
 import { offsetCommit } from '../../src/protocol/apis/offset-commit.ts'
 import { offsetFetch } from '../../src/protocol/apis/offset-fetch.ts'
 import { produce } from '../../src/protocol/apis/produce.ts'
+import { unregisterBroker } from '../../src/protocol/apis/unregister-broker.ts'
 import { errorName } from '../../src/protocol/errors.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
 import { utf8Encode } from '../../src/util/utf8.ts'
@@ -153,6 +154,23 @@ describe('what clients are told', () => {
       currentLeader: { leaderId: 1, leaderEpoch: 0 },
     })
     expect(produced.nodeEndpoints).toMatchObject([{ nodeId: 1, host: 'broker', port: 9001 }])
+  })
+})
+
+describe('a broker that is unregistered', () => {
+  it('is not told any more, and may register again', () => {
+    const world = new ClusterWorld()
+    world.topic('t', [[3, 1]])
+    world.cluster.node(3).kill()
+    world.env.advance(SESSION_MS + 1000)
+    expect(world.to(1).call(unregisterBroker, 0, { brokerId: 3 }).errorCode).toBe(0)
+    expect(errorName(world.to(1).call(unregisterBroker, 0, { brokerId: 3 }).errorCode)).toBe('BROKER_ID_NOT_REGISTERED')
+    const { brokers } = world.to(1).call(describeCluster, 2, { includeFencedBrokers: true })
+    expect(brokers.map(({ brokerId }) => brokerId)).toEqual([1, 2])
+    expect(world.partition('t')).toMatchObject({ replicas: [3, 1], isr: [1], leader: 1 })
+    world.cluster.node(3).start()
+    world.env.advance(5000)
+    expect(world.partition('t').isr.toSorted()).toEqual([1, 3])
   })
 })
 

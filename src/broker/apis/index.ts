@@ -49,6 +49,7 @@ import { renewDelegationTokenHandler } from './renew-delegation-token.ts'
 import { saslAuthenticateHandler } from './sasl-authenticate.ts'
 import { saslHandshakeHandler } from './sasl-handshake.ts'
 import { syncGroupHandler } from './sync-group.ts'
+import { unregisterBrokerHandler } from './unregister-broker.ts'
 import { updateFeaturesHandler } from './update-features.ts'
 
 /** Every API that is served, by key: the only registration. What is not here is not advertised. */
@@ -100,6 +101,7 @@ export const HANDLERS: readonly Handler[] = [
   updateFeaturesHandler,
   describeClusterHandler,
   describeProducersHandler,
+  unregisterBrokerHandler,
   getTelemetrySubscriptionsHandler,
   pushTelemetryHandler,
   listConfigResourcesHandler,

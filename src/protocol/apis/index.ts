@@ -49,6 +49,7 @@ import { renewDelegationToken } from './renew-delegation-token.ts'
 import { saslAuthenticate } from './sasl-authenticate.ts'
 import { saslHandshake } from './sasl-handshake.ts'
 import { syncGroup } from './sync-group.ts'
+import { unregisterBroker } from './unregister-broker.ts'
 import { updateFeatures } from './update-features.ts'
 
 /**
@@ -103,6 +104,7 @@ export const APIS: readonly Api[] = [
   updateFeatures,
   describeCluster,
   describeProducers,
+  unregisterBroker,
   getTelemetrySubscriptions,
   pushTelemetry,
   listConfigResources,
@@ -167,5 +169,6 @@ export {
   saslAuthenticate,
   saslHandshake,
   syncGroup,
+  unregisterBroker,
   updateFeatures,
 }
