@@ -15,6 +15,29 @@ describe('NodeFileSystem', () => {
     expect(diskForTests({ root }).storage.list('a/b')).toEqual(['f'])
   })
 
+  it('locks a directory whose path is longer than that of a socket may be', async () => {
+    const { root } = diskForTests()
+    const disk = diskForTests({ root: join(root, 'a'.repeat(80), 'b'.repeat(80)) })
+    expect(await disk.settled(disk.storage.lock())).toBeUndefined()
+    const another = disk.another()
+    expect(await disk.settled(another.lock())).toMatchObject({
+      code: 'LOCKED',
+      message: expect.stringContaining(`b is in use by the broker of process ${process.pid}`),
+    })
+    await disk.settled(disk.storage.close())
+    expect(disk.fileSystem.list('')).toEqual([])
+    expect(await disk.settled(another.lock())).toBeUndefined()
+    await disk.settled(another.close())
+  })
+
+  it('locks a directory whatever a process that died has left in it', async () => {
+    const { storage, settled, root, fileSystem } = diskForTests()
+    writeFileSync(join(root, 'ottla.lock'), '')
+    expect(await settled(storage.lock())).toBeUndefined()
+    await settled(storage.close())
+    expect(fileSystem.list('')).toEqual([])
+  })
+
   it('says how much room there is', () => {
     const { storage, root } = diskForTests()
     const { path, totalBytes, usableBytes } = storage.usage()

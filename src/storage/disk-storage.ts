@@ -101,6 +101,8 @@ export class DiskStorage implements Storage {
   remove(path: string): Later<SyncResult> {
     const { parents, name } = namesOf(path)
     try {
+      const known = this.#find(parents)
+      if (known) this.#replacements.removed(known, name)
       const status = this.#fileSystem.status(path)
       if (status === undefined) return Later.of<SyncResult>(this.#turns, undefined)
       const directory = this.#enter(parents)

@@ -19,11 +19,18 @@ interface Next {
   readonly later: Later<SyncResult>
 }
 
+/** A file that is being replaced. */
+interface Running {
+  /** What comes next. */
+  next: Next | undefined
+  /** True once the file was removed: what is under way must not bring it back. */
+  isRemoved: boolean
+}
+
 export class Replacements {
   readonly #context: DiskContext
   readonly #renamed: (directory: DiskDirectory, name: string) => void
-  /** What comes next, for each file that is being replaced. */
-  readonly #running = new Map<DiskDirectory, Map<string, Next | undefined>>()
+  readonly #running = new Map<DiskDirectory, Map<string, Running>>()
 
   /** @param renamed told when the new content has taken the place of what was there. */
   constructor(context: DiskContext, renamed: (directory: DiskDirectory, name: string) => void) {
@@ -33,36 +40,45 @@ export class Replacements {
 
   replace(directory: DiskDirectory, name: string, bytes: Uint8Array): Later<SyncResult> {
     const later = new Later<SyncResult>(this.#context.turns)
-    const running = this.#running.get(directory)
-    if (running?.has(name)) {
-      const before = running.get(name)
+    const inDirectory = this.#running.get(directory) ?? new Map<string, Running>()
+    this.#running.set(directory, inDirectory)
+    const running = inDirectory.get(name)
+    if (running !== undefined) {
+      const before = running.next
       // The caller may change its bytes once this has returned.
-      running.set(name, { bytes: bytes.slice(), later })
+      running.next = { bytes: bytes.slice(), later }
       if (before) later.whenSettled(result => before.later.settle(result))
     } else {
-      if (running) running.set(name, undefined)
-      else this.#running.set(directory, new Map([[name, undefined]]))
-      this.#run(directory, name, { bytes, later })
+      const begun = { next: undefined, isRemoved: false }
+      inDirectory.set(name, begun)
+      this.#run(directory, name, begun, { bytes, later })
     }
     return this.#context.track(later)
   }
 
-  #run(directory: DiskDirectory, name: string, { bytes, later }: Next): void {
-    this.#write(directory, name, bytes).whenSettled(result => {
+  /** The file was removed: what is under way, or waits, has nothing to replace any more. */
+  removed(directory: DiskDirectory, name: string): void {
+    const running = this.#running.get(directory)?.get(name)
+    if (running === undefined) return
+    running.isRemoved = true
+    running.next?.later.settle(undefined)
+    running.next = undefined
+  }
+
+  #run(directory: DiskDirectory, name: string, running: Running, { bytes, later }: Next): void {
+    running.isRemoved = false
+    this.#write(directory, name, running, bytes).whenSettled(result => {
       later.settle(result)
-      const running = this.#running.get(directory)
-      const next = running?.get(name)
-      if (next !== undefined) {
-        running?.set(name, undefined)
-        this.#run(directory, name, next)
-        return
-      }
-      running?.delete(name)
-      if (running?.size === 0) this.#running.delete(directory)
+      const { next } = running
+      running.next = undefined
+      if (next !== undefined) return this.#run(directory, name, running, next)
+      const inDirectory = this.#running.get(directory)
+      inDirectory?.delete(name)
+      if (inDirectory?.size === 0) this.#running.delete(directory)
     })
   }
 
-  #write(directory: DiskDirectory, name: string, bytes: Uint8Array): Later<SyncResult> {
+  #write(directory: DiskDirectory, name: string, running: Running, bytes: Uint8Array): Later<SyncResult> {
     const { fileSystem, turns } = this.#context
     const result = new Later<SyncResult>(turns)
     if (directory.removed) return Later.of<SyncResult>(turns, undefined)
@@ -77,6 +93,7 @@ export class Replacements {
         const failure = syncFailure ?? closeFailure
         // The directory went meanwhile, and the temporary file with it.
         if (directory.removed) result.settle(undefined)
+        else if (running.isRemoved) this.#drop(directory, name).whenSettled(dropped => result.settle(dropped))
         else if (failure) result.settle(storageFailure(failure))
         else this.#rename(directory, name).whenSettled(renamed => result.settle(renamed))
       })
@@ -97,6 +114,11 @@ export class Replacements {
       fileSystem.unlink(path)
       throw error
     }
+  }
+
+  #drop(directory: DiskDirectory, name: string): Later<SyncResult> {
+    const unlinked = this.#context.fileSystem.unlink(directory.pathOf(name + TEMPORARY_SUFFIX))
+    return unlinked.map(failure => failure && storageFailure(failure))
   }
 
   #rename(directory: DiskDirectory, name: string): Later<SyncResult> {

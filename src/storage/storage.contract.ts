@@ -247,6 +247,16 @@ export function storageContract(name: string, make: () => StorageUnderTest | Pro
         expect(storage.list('d')).toEqual(['f'])
       })
 
+      it('does not bring back a file that is removed while it is replaced, unless it is replaced once more', async () => {
+        const laters = [storage.replace('d/f', bytes(1)), storage.replace('d/f', bytes(2)), storage.remove('d/f')]
+        for (const later of laters) expect(await under.settled(later)).toBeUndefined()
+        expect([storage.exists('d/f'), storage.list('d')]).toEqual([false, []])
+        const more = [storage.replace('d/f', bytes(3)), storage.remove('d/f'), storage.replace('d/f', bytes(4))]
+        for (const later of more) expect(await under.settled(later)).toBeUndefined()
+        expect(storage.list('d')).toEqual(['f'])
+        expect(joined(storage.open('d/f').read(0, 9))).toEqual([4])
+      })
+
       it('replaces a file of a directory that is renamed or removed meanwhile', async () => {
         const first = storage.replace('d/f', bytes(1))
         storage.rename('d', 'e')
