@@ -135,14 +135,6 @@ export const PENDING: readonly PendingScenarios[] = [
     file: 'strict.txt',
     scenarios: ['transaction.max.timeout.ms'],
   },
-  {
-    reason: 'a broker in memory that is stopped in order writes down no high watermarks',
-    file: 'elr.txt',
-    scenarios: [
-      'stopped in order: an eligible replica leads before the last leader is back',
-      'unclean election is no need while an eligible replica lives',
-    ],
-  },
 ]
 
 /** Why a scenario is pending, or undefined when it has to pass. */

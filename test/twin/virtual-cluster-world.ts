@@ -1,3 +1,4 @@
+import type { BrokerNode } from '../../src/cluster/broker-node.ts'
 import { Cluster } from '../../src/cluster/index.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import type { Later } from '../../src/util/later.ts'
@@ -54,14 +55,21 @@ export class VirtualClusterWorld implements World, Brokers {
   async befall(fault: Fault, broker: number): Promise<void> {
     const node = this.#cluster.node(broker)
     if (fault === 'kill') node.kill()
-    else if (fault === 'stop') this.#until(node.stop())
+    else if (fault === 'stop') this.#stop(node)
     else if (fault === 'restart') this.#until(node.start())
     else if (fault === 'pause') node.pause()
     else node.resume()
     this.env.settle()
   }
 
-  #until(later: Later<void>): void {
+  /** The logs are closed by whoever owns the storage, as `startCluster` does it. */
+  #stop(node: BrokerNode): void {
+    this.#until(node.stop())
+    const { replicas, brokerEpoch } = node.broker
+    this.#until(replicas.directory.close(brokerEpoch))
+  }
+
+  #until(later: Later<unknown>): void {
     for (let waited = 0; !later.settled; waited += STEP_MS) {
       if (waited > LONGEST_MS) throw new Failed('the broker does not start or stop')
       this.env.advance(STEP_MS)
