@@ -58,7 +58,19 @@ describe('checkOptions', () => {
     expect(checkOptions({ host: '::' }).advertised.host).toBe('::1')
   })
 
+  it('turns flush into the config that it stands for, which a config given by name overrules', () => {
+    const flushOf = (options: BrokerOptions) => checkOptions(options).configs['log.flush.interval.messages']
+    expect(flushOf({ dataDir: 'data', flush: 'commit' })).toBe('1')
+    expect(flushOf({ dataDir: 'data', flush: 'commit', configs: { 'log.flush.interval.messages': 5 } })).toBe('5')
+    expect(flushOf({ dataDir: 'data', flush: 'os' })).toBeUndefined()
+    expect(flushOf({ dataDir: 'data' })).toBeUndefined()
+  })
+
   it.each([
+    [{ dataDir: '' }, 'OTTLA_INVALID_OPTION | not a directory:  | name one for the data'],
+    [{ dataDir: 'data', time: 'virtual' }, 'OTTLA_INVALID_OPTION | a data directory goes by the real time |'],
+    [{ dataDir: 'data', flush: 'always' }, "OTTLA_INVALID_OPTION | flush cannot be always | it is 'os' or 'commit'"],
+    [{ flush: 'commit' }, 'OTTLA_INVALID_OPTION | flush needs a dataDir |'],
     [{ ports: 1 }, 'OTTLA_INVALID_OPTION | unknown option ports | did you mean port?'],
     [{ port: 70_000 }, 'OTTLA_INVALID_OPTION | not a port: 70000 |'],
     [{ port: '9092' }, 'OTTLA_INVALID_OPTION | not a port: 9092 |'],
