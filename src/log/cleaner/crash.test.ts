@@ -156,6 +156,20 @@ describe('a cleaning that is cut short', () => {
     expect(change).toBeGreaterThan(20)
   })
 
+  it('by a power cut, and another while the log is opened again', { timeout: 120_000 }, () => {
+    const cuts = Number(process.env.CUTS ?? 2)
+    for (let seed = 0; seed < cuts; seed++) {
+      for (let change = 0, isDead = true; isDead; change++) {
+        const disk = template.fork()
+        isDead = dieAt(change, disk, true)
+        const { env } = begin(disk)
+        env.advance(disk.chance.pick([0, 0, 1, 5, 20, 60]))
+        disk.losePower()
+        checkAfterwards(disk)
+      }
+    }
+  })
+
   it('by a power cut, whatever of the rest was written', { timeout: 120_000 }, () => {
     const cuts = Number(process.env.CUTS ?? 2)
     for (let seed = 0; seed < cuts; seed++) {
