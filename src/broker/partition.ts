@@ -258,7 +258,11 @@ export class Partition {
    */
   appendAsFollower({ records, highWatermark, logStartOffset }: ReplicaFetchData): void {
     const { log } = this
-    if (records.length > 0) log.appendAsFollower(concat(records), { leaderEpoch: this.leaderEpoch })
+    // What the leader has never changes: in the same process its followers may hold the same bytes.
+    if (records.length > 0) {
+      const bytes = records.length === 1 ? records[0] : concat(records)
+      log.appendAsFollower(bytes, { leaderEpoch: this.leaderEpoch, immutable: true })
+    }
     const moved = log.updateHighWatermark(highWatermark)
     if (logStartOffset > log.logStartOffset && logStartOffset <= log.highWatermark) {
       log.deleteRecordsBefore(logStartOffset)

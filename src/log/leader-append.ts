@@ -56,6 +56,8 @@ export interface PreparedBatch {
 /** Batches that may be written as they are, in one piece. */
 export interface PreparedAppend {
   records: Uint8Array
+  /** The bytes never change, so that memory may share them instead of copying. */
+  immutable?: boolean
   batches: PreparedBatch[]
   lastOffset: number
   maxTimestamp: number

@@ -56,10 +56,10 @@ export class LocalLog {
 
   /** Appends batches in one piece; all or nothing. */
   append(prepared: PreparedAppend, now: number): void {
-    const { records, batches, lastOffset } = prepared
+    const { records, batches, lastOffset, immutable } = prepared
     const { active } = this.segments
     let position = active.size
-    active.append(records, now)
+    active.append(records, now, immutable)
     for (const { header } of batches) {
       active.index(header.lastOffset, header.maxTimestamp, position, header.sizeInBytes)
       position += header.sizeInBytes

@@ -62,6 +62,8 @@ export class Log extends ReadableLog {
     // An epoch may begin at the log end, without a record yet.
     epochs.truncateFromEnd(this.logEndOffset + 1)
     epochs.truncateFromStart(this.startOffset)
+    // What was learned from batches has to be known when they are not read any more.
+    this.state.writeEpochs()
     const highWatermark = options.highWatermark ?? this.startOffset
     this.watermark = Math.min(Math.max(highWatermark, this.startOffset), this.logEndOffset)
     producers.transactions.replicatedUpTo(this.watermark)
@@ -99,14 +101,19 @@ export class Log extends ReadableLog {
    * Undefined when there was no whole batch.
    *
    * @param options.leaderEpoch batches of a later epoch are left out
+   * @param options.immutable the bytes never change, as those that another log has: memory may share them
    * @throws {KafkaError} CORRUPT_MESSAGE or OFFSET_OUT_OF_RANGE, before anything is appended; a storage that is full may
    * have taken the first of several segments' worth
    */
-  appendAsFollower(records: Uint8Array, options: { leaderEpoch?: number } = {}): AppendResult | undefined {
+  appendAsFollower(
+    records: Uint8Array,
+    options: { leaderEpoch?: number; immutable?: boolean } = {},
+  ): AppendResult | undefined {
+    const { leaderEpoch, immutable } = options
     try {
       let result: AppendResult | undefined
-      for (const portion of prepareFollowerAppend(records, this.#appendContext(), options.leaderEpoch)) {
-        result = joined(result, this.#append(portion, this.env.now()))
+      for (const portion of prepareFollowerAppend(records, this.#appendContext(), leaderEpoch)) {
+        result = joined(result, this.#append({ ...portion, immutable }, this.env.now()))
       }
       return result
     } catch (error) {

@@ -103,11 +103,11 @@ export class Segment {
   }
 
   /** Appends bytes that hold whole batches; the caller {@link index}es them. All or nothing. */
-  append(records: Uint8Array, now: number): void {
+  append(records: Uint8Array, now: number, immutable = false): void {
     // It was opened to be read only, until now.
     if (!this.#isWritable) this.#indexFrom(this.resumeAt(Number.MAX_SAFE_INTEGER))
     if (this.size === 0) this.#firstAppendedMs = now
-    this.file.appendv([records])
+    this.file.appendv([records], { immutable })
     this.lastModifiedMs = now
   }
 

@@ -24,16 +24,19 @@ export interface WorldOptions extends Partial<ClusterOptions> {
   brokers?: never
   count?: number
   racks?: readonly string[]
+  env?: VirtualEnv
+  storage?: () => MemoryStorage
 }
 
 export class ClusterWorld {
-  readonly env = new VirtualEnv()
+  readonly env: VirtualEnv
   readonly cluster: Cluster
   readonly #connections = new Map<string, TestConnection>()
 
-  constructor(configs: Record<string, string> = {}, { count = 3, racks = [], ...more }: WorldOptions = {}) {
-    const { env } = this
-    const storage = () => new MemoryStorage({ turns: env.turns })
+  constructor(configs: Record<string, string> = {}, options: WorldOptions = {}) {
+    const { count = 3, racks = [], env = new VirtualEnv(), ...more } = options
+    const { storage = () => new MemoryStorage({ turns: env.turns }) } = options
+    this.env = env
     this.cluster = new Cluster({
       env,
       ...more,
