@@ -187,6 +187,11 @@ export class Broker implements LinkedBroker {
     return this.lifecycle.brokerEpoch
   }
 
+  /** False until the cluster let it in: who acts on what its last process knew cuts other logs. Kafka enables its sockets as late. */
+  get isServing(): boolean {
+    return !this.link.mayFail || this.lifecycle.up.settled
+  }
+
   /** The largest request, `socket.request.max.bytes`. */
   get maxRequestBytes(): number {
     return this.config.number('socket.request.max.bytes')
@@ -300,7 +305,11 @@ export class Broker implements LinkedBroker {
     kind: Kind,
     request: PeerMessages[Kind]['request'],
   ): Later<PeerMessages[Kind]['reply']> {
-    return this.replication.receive(kind, request)
+    if (this.isServing) return this.replication.receive(kind, request)
+    const reply = new Later<PeerMessages[Kind]['reply']>(this.env.turns)
+    const ask = () => this.replication.receive(kind, request).whenSettled(answer => reply.settle(answer))
+    this.lifecycle.up.whenSettled(ask)
+    return reply
   }
 
   #reconfigure({ resourceType, resourceName, name, value }: AppliedRecord & { type: 'config' }): void {

@@ -57,6 +57,7 @@ export class Connection implements BrokerConnection {
     this.#peer = peer
     this.#lastActive = broker.env.now()
     this.#idleTimer = this.#armIdleTimer()
+    if (!broker.isServing) broker.lifecycle.up.whenSettled(() => this.#goOn())
   }
 
   receive(bytes: Uint8Array): void {
@@ -85,13 +86,25 @@ export class Connection implements BrokerConnection {
     else this.close()
   }
 
+  /** Nothing is worked on for now. */
+  get #rests(): boolean {
+    return this.#waiting || this.#throttle !== undefined || this.#congested() || !this.#broker.isServing
+  }
+
+  #goOn(): void {
+    if (this.#ended) return
+    this.#lastActive = this.#broker.env.now()
+    this.#work()
+    this.#account()
+  }
+
   /** Works on whole frames until one waits, the far side takes no more, or none is left. */
   #work(): void {
     if (this.#working) return
     this.#working = true
     const { env } = this.#broker
     const began = env.now()
-    while (!this.#waiting && this.#throttle === undefined && !this.#ended && !this.#congested()) {
+    while (!this.#ended && !this.#rests) {
       if (env.now() - began >= TURN_MS) {
         this.#rest(0)
         break
@@ -202,9 +215,7 @@ export class Connection implements BrokerConnection {
   #rest(delayMs: number): void {
     const goOn = () => {
       this.#throttle = undefined
-      this.#lastActive = this.#broker.env.now()
-      this.#work()
-      this.#account()
+      this.#goOn()
     }
     this.#throttle = this.#broker.env.timer(delayMs, goOn, 'client')
   }
@@ -244,8 +255,7 @@ export class Connection implements BrokerConnection {
     if (this.#ended) return
     if (traffic.received > limits.receivedBytesTotal)
       return this.#fail('more unread bytes than all connections may hold')
-    const full =
-      (this.#waiting || this.#throttle !== undefined || this.#congested()) && this.#frames.held > limits.readAheadBytes
+    const full = this.#rests && this.#frames.held > limits.readAheadBytes
     if (full === this.#paused) return
     this.#paused = full
     if (full) this.#sink.pause()

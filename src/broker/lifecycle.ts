@@ -21,7 +21,6 @@ export class BrokerLifecycle {
   readonly #previousBrokerEpoch: PreviousBrokerEpoch
   #address = { host: '', port: -1 }
   #brokerEpoch = -1
-  /** Let in for the first time: whoever waits for the broker to be up. */
   readonly #up: Later<void>
   #leaving: Later<void> | undefined
   #timer: Timer | undefined
@@ -48,6 +47,11 @@ export class BrokerLifecycle {
   /** The epoch of this broker's registration, −1 before there is one. */
   get brokerEpoch(): number {
     return this.#brokerEpoch
+  }
+
+  /** Settles when the broker is let in for the first time: it knows then what became of all that its last process led. */
+  get up(): Later<void> {
+    return this.#up
   }
 
   /** Where it told the controller that it listens. */
