@@ -113,7 +113,7 @@ function elect(next: Draft, partition: PartitionImage, election: Election, rules
     isUnclean = leader !== undefined
   }
   next.leader = leader ?? NO_LEADER
-  if (next.leader === partition.leader || leader === undefined) return
+  if (leader === undefined) return
   if (isUnclean) {
     // It is known of nobody else what he has, and of this one only that he lives.
     next.isr = [leader]
