@@ -25,11 +25,15 @@ export interface VerifyOptions {
   readonly env: Env
   readonly storage: Storage
   readonly platform: RecordsPlatform
+  /** What another directory, that of the controller, says of the topics; this one has the metadata itself otherwise. */
+  readonly image?: MetadataImage
   /** Called before each log, for whoever waits. */
   readonly onLog?: (directory: string) => void
 }
 
 export interface VerifiedDirectory {
+  /** What the metadata adds up to, where there is any and it can be read. */
+  readonly image: MetadataImage | undefined
   readonly findings: readonly Finding[]
   readonly logs: number
   readonly segments: number
@@ -61,7 +65,7 @@ export function verifyDataDirectory(options: VerifyOptions): VerifiedDirectory {
   if (format === undefined) findings.error('', `it has no ${FORMAT_FILE}: it is not a data directory of Ottla`)
   else if ('kind' in format) findings.error('', [format.message, format.hint].filter(Boolean).join('; '))
   // What is in a directory of another format nobody knows.
-  if (format === undefined || 'kind' in format) return { findings: findings.all, ...sum }
+  if (format === undefined || 'kind' in format) return { findings: findings.all, image: undefined, ...sum }
   const meta = readMeta(storage)
   if (meta === undefined) findings.error(META_FILE, 'it is missing: nobody knows which cluster and node this is')
   else if ('kind' in meta) findings.error(META_FILE, meta.message)
@@ -86,7 +90,7 @@ export function verifyDataDirectory(options: VerifyOptions): VerifiedDirectory {
       if (name !== METADATA_DIRECTORY && image) checkOwner(name, log.topicId, image, findings)
     }
   }
-  return { findings: findings.all, ...sum }
+  return { findings: findings.all, image, ...sum }
 }
 
 type Checkpoints = { readonly [Kind in keyof typeof CHECKPOINTS]: ReadonlyMap<string, number> }
@@ -134,6 +138,8 @@ function verifyOne(
 /** The image that snapshot and log add up to; undefined when they do not. */
 function readMetadata(options: VerifyOptions, findings: Findings): MetadataImage | undefined {
   const { env, storage, platform } = options
+  // Of several brokers only the controller has it.
+  if (!storage.exists(METADATA_DIRECTORY)) return options.image
   const image = new MetadataImage()
   const log: Env['log'] = (_, message, fields) => findings.error(String(fields?.path ?? METADATA_DIRECTORY), message)
   try {

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { renderReport } from '../../src/cli/verify.ts'
-import { startBroker } from '../../src/node/index.ts'
+import { startBroker, startCluster } from '../../src/node/index.ts'
 import { verifyDataDir } from '../../src/node/verify-data-dir.ts'
 import { temporaryDirectory } from '../support/disk.ts'
 
@@ -187,6 +187,35 @@ describe('the check of a data directory', () => {
     expect(report.findings.filter(({ level }) => level === 'error')).toEqual([])
     await broker.close()
     expect((await verifyDataDir(directory)).usedBy).toBeUndefined()
+  })
+
+  it('goes through all nodes of a cluster', async () => {
+    const directory = join(temporaryDirectory(), 'data')
+    const cluster = await startCluster({ dataDir: directory, brokers: 2, log: false, topics: ['orders:2'] })
+    const kafka = new Kafka({ brokers: cluster.bootstrapServers.split(','), logLevel: logLevel.NOTHING })
+    const producer = kafka.producer()
+    await producer.connect()
+    await producer.send({
+      topic: 'orders',
+      messages: [
+        { value: 'a', partition: 0 },
+        { value: 'b', partition: 1 },
+      ],
+    })
+    await producer.disconnect()
+    expect((await verifyDataDir(directory)).usedBy).toBe(`the broker of process ${process.pid}`)
+    await cluster.close()
+    const { findings, logs } = await verifyDataDir(directory)
+    expect(findings.filter(({ level }) => level !== 'note')).toEqual([])
+    expect(logs).toBeGreaterThanOrEqual(3)
+    const [name] = readdirSync(join(directory, 'broker-1')).filter(each => each.startsWith('orders'))
+    mkdirSync(join(directory, 'broker-1', 'gone-0'))
+    change(join(directory, 'broker-1', name, LOG), 65, byte => byte ^ 1)
+    const said = (await verifyDataDir(directory)).findings.filter(({ level }) => level !== 'note')
+    expect(said).toMatchObject([
+      { level: 'warning', path: 'broker-1/gone-0', message: expect.stringContaining('no topic has it') },
+      { level: 'error', path: `broker-1/${name}/${LOG}` },
+    ])
   })
 
   it('is told in lines, with a sum', async () => {
