@@ -173,7 +173,7 @@ function bytesSize(bytes: Uint8Array | null): number {
 }
 
 /** Bytes of `value` in zig-zag base 128: seven bits each, one of which holds the sign. */
-function varlongSize(value: number): number {
+export function varlongSize(value: number): number {
   assert(Number.isSafeInteger(value), `not an integer that a record can hold: ${value}`)
   let magnitude = value < 0 ? -value - 1 : value
   let size = 1

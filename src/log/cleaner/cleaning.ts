@@ -14,7 +14,7 @@ import { learnKeys } from './learn-keys.ts'
 import { OffsetMap } from './offset-map.ts'
 
 /** Between two pauses: so many bytes were read or written, and records looked at; or something must settle first. */
-export type Pause = { bytes: number; records: number } | Later<StorageFailure | undefined>
+type Pause = { bytes: number; records: number } | Later<StorageFailure | undefined>
 
 /** What can pause. */
 export type Steps<T> = Generator<Pause, T, void>

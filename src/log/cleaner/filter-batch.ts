@@ -5,6 +5,7 @@
  */
 
 import type { BatchFate } from '../../core/compaction.ts'
+import { varlongSize } from '../../records/batch-builder.ts'
 import {
   BATCH_OVERHEAD,
   type BatchHeader,
@@ -148,12 +149,4 @@ function writeRecord(writer: ByteWriter, cursor: RecordCursor, timestampDelta: n
   writer.varlong(timestampDelta)
   writer.varint(cursor.offsetDelta)
   writer.bytes(rest)
-}
-
-/** Bytes of `value` in zig-zag base 128: seven bits each, one of which holds the sign. */
-function varlongSize(value: number): number {
-  let magnitude = value < 0 ? -value - 1 : value
-  let size = 1
-  for (; magnitude >= 64; magnitude = Math.floor(magnitude / 128)) size++
-  return size
 }

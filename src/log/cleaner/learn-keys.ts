@@ -5,6 +5,7 @@
 
 import { batchLastOffset, readBatchHeader } from '../../records/batch-header.ts'
 import { recordCursor } from '../../records/batch-reader.ts'
+import { StorageError } from '../../storage/storage.ts'
 import { BatchScanner } from '../batch-scanner.ts'
 import { markerOf } from '../log-state.ts'
 import { type CleanableLog, CleaningAborted } from './cleanable-log.ts'
@@ -30,7 +31,7 @@ export function* learnKeys(log: CleanableLog, from: number, upTo: number, map: O
       if (segments.changes !== changes) throw new CleaningAborted(log.topicPartition)
       if (!isWhole) {
         if (latestOffset >= from) return latestOffset
-        throw new CleaningAborted(`one batch of ${log.topicPartition} has more keys than the map takes`)
+        throw new StorageError('NO_SPACE', 'one batch has more keys than log.cleaner.dedupe.buffer.size has room for')
       }
       latestOffset = Math.max(latestOffset, batchLastOffset(scanner.window, scanner.at))
     }

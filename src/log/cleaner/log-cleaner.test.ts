@@ -509,6 +509,14 @@ describe('what a cleaner meets', () => {
     expect(texts(log).length).toBe(7)
   })
 
+  it('a table of keys that is too small for one batch: it says so', () => {
+    const { env, log, clean } = makeCleaner({}, { dedupeBufferSize: 24 * 3, loadFactor: 1 })
+    write(log, 'a=1,b=2,c=3 a=4')
+    clean()
+    expect(texts(log).length).toBe(4)
+    expect(env.lines.find(({ level }) => level === 'warn')?.fields.error).toMatch('log.cleaner.dedupe.buffer.size')
+  })
+
   it('a broken batch: the log is left alone from then on', () => {
     const { env, log, storage, clean } = makeCleaner()
     write(log, 'a=1 a=2 a=3')
