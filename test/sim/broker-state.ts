@@ -1,6 +1,8 @@
 /** Everything that a broker knows and that its disk must give back: what is compared between a process and one that took its place. */
 
 import { isInternalTopic } from '../../src/broker/internal-topics.ts'
+import type { Log } from '../../src/log/log.ts'
+import type { ProducerBatch } from '../../src/log/producer-state.ts'
 import { KafkaError } from '../../src/protocol/errors.ts'
 import type { RunningBroker } from './broker-process.ts'
 
@@ -46,11 +48,8 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
         epoch: log.latestEpoch,
         producers: log
           .producers()
-          // Of what was compacted away only the last batch is known, as in Kafka.
-          .map(({ batches, ...producer }) => ({
-            ...producer,
-            batches: log.config.compact ? batches.slice(-1) : batches,
-          }))
+          .map(({ batches, ...producer }) => ({ ...producer, batches: remembered(log, batches) }))
+          .filter(({ batches }) => batches.length > 0)
           .sort((a, b) => a.producerId - b.producerId),
       }
     } catch (error) {
@@ -59,6 +58,12 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
     }
   }
   return structuredClone({ metadata, groups, logs })
+}
+
+/** Of what was compacted away only the last batch is known after a start, and of what was deleted perhaps none, as in Kafka. */
+function remembered(log: Log, batches: readonly ProducerBatch[]): readonly ProducerBatch[] {
+  const there = batches.filter(({ lastOffset }) => lastOffset >= log.logStartOffset)
+  return log.config.compact ? there.slice(-1) : there
 }
 
 function sortedState({ groups, offsets }: { groups: Map<string, unknown>; offsets: Map<string, unknown> }) {

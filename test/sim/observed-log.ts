@@ -82,7 +82,10 @@ export class ObservedLog {
   readonly partition: number
   /** The object that was looked at last: another one after a restart. */
   log: Log | undefined
+  /** That of the present process. */
   startOffset = 0
+  /** What a client was told is deleted. */
+  deletedUpTo = 0
   endOffset = 0
   /** The highest that was seen of what is still there. */
   highWatermark = 0
@@ -97,7 +100,7 @@ export class ObservedLog {
   isDamaged = false
   /** Older records of a key may go. */
   readonly isCompacted: boolean
-  readonly batches: ObservedBatch[] = []
+  batches: ObservedBatch[] = []
   readonly #offsets = new Map<string, number>()
 
   constructor(topic: string, topicId: string, partition: number, isCompacted: boolean) {
@@ -117,16 +120,16 @@ export class ObservedLog {
     this.endOffset = batch.lastOffset + 1
   }
 
-  /** Forgets what lies at or behind `offset`: it was lost, as it might be. */
-  truncate(offset: number): void {
-    while ((this.batches.at(-1)?.lastOffset ?? -1) >= offset) {
-      for (const { id, offset: at } of this.batches.pop()?.records ?? []) {
-        if (this.#offsets.get(id) === at) this.#offsets.delete(id)
-      }
+  /** Forgets batches that were lost, as they might be; the log ends at `endOffset` now. */
+  remove(lost: readonly ObservedBatch[], endOffset: number): void {
+    const gone = new Set(lost)
+    this.batches = this.batches.filter(batch => !gone.has(batch))
+    for (const { id, offset } of lost.flatMap(({ records }) => records)) {
+      if (this.#offsets.get(id) === offset) this.#offsets.delete(id)
     }
-    this.endOffset = Math.min(this.endOffset, offset)
-    this.highWatermark = Math.min(this.highWatermark, offset)
-    this.flushedOffset = Math.min(this.flushedOffset, offset)
+    this.endOffset = Math.min(this.endOffset, endOffset)
+    this.highWatermark = Math.min(this.highWatermark, endOffset)
+    this.flushedOffset = Math.min(this.flushedOffset, endOffset)
   }
 
   /** Where a record lies; the last place when it is there more than once. */

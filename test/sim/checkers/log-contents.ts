@@ -127,6 +127,9 @@ export class LogContents implements Checker {
       }
     } else if (event.type === 'topicDeleted') {
       for (const log of this.#logs.values()) if (log.topic === event.topic) log.isGone = true
+    } else if (event.type === 'recordsDeleted') {
+      const log = this.of(event.topic, event.partition).findLast(({ isGone }) => !isGone)
+      if (log !== undefined) log.deletedUpTo = Math.max(log.deletedUpTo, event.offset)
     }
   }
 
@@ -171,6 +174,9 @@ export class LogContents implements Checker {
     if (log.logStartOffset < observed.startOffset) {
       this.#fail(observed, `log start went from ${observed.startOffset} back to ${log.logStartOffset}`)
     }
+    if (log.logStartOffset < observed.deletedUpTo) {
+      this.#fail(observed, `begins at ${log.logStartOffset}, and all below ${observed.deletedUpTo} was deleted`)
+    }
     if (log.highWatermark < observed.lastHighWatermark) {
       this.#fail(observed, `high watermark went from ${observed.lastHighWatermark} back to ${log.highWatermark}`)
     }
@@ -182,6 +188,7 @@ export class LogContents implements Checker {
     observed.log = log
     // What is known of the high watermark may be old at first.
     observed.lastHighWatermark = 0
+    observed.startOffset = 0
     const opening = this.#openings.get(log)
     if (opening === undefined) throw new Error(`nobody saw that ${observed.name} was opened`)
     const { logEndOffset, logStartOffset, batches: found } = opening
@@ -192,12 +199,14 @@ export class LogContents implements Checker {
       )
     }
     if (found === undefined) return
-    if (!observed.isDamaged)
+    // Of what was not promised any batch may be gone, at the end of a segment also one with others behind it, as in Kafka.
+    const there = new Set(found.map(({ baseOffset }) => baseOffset))
+    const mayBeLost = ({ baseOffset }: ObservedBatch) => baseOffset >= observed.promisedOffset
+    const lost = observed.batches.filter(batch => mayBeLost(batch) && !there.has(batch.baseOffset))
+    observed.remove(lost, logEndOffset)
+    this.#lost(observed, lost)
+    if (!observed.isDamaged) {
       this.#demandSame(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))
-    if (logEndOffset < observed.endOffset) {
-      const lost = observed.batches.filter(({ lastOffset }) => lastOffset >= logEndOffset)
-      observed.truncate(logEndOffset)
-      this.#lost(observed, lost)
     }
   }
 
