@@ -81,7 +81,7 @@ export function useBroker(hooks: Hooks, options: UseBrokerOptions = {}): BrokerI
 }
 
 /** As vitest (`task`) and node:test (`passed`) tell their hooks. */
-function hasFailed(context: unknown): boolean {
+export function hasFailed(context: unknown): boolean {
   const { task, passed } = (context ?? {}) as { task?: { result?: { state?: string } }; passed?: boolean }
   return task?.result?.state === 'fail' || passed === false
 }
