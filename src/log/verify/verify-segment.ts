@@ -38,8 +38,8 @@ export interface VerifiedSegment {
   readonly batches: number
   readonly bytes: number
   readonly maxTimestamp: number
-  /** True when bytes at its end are no batch. */
-  readonly isCut: boolean
+  /** True when a batch of it is damaged, or bytes at its end are none: then its indexes cannot be held against it. */
+  readonly isDamaged: boolean
 }
 
 export function verifySegment(segment: SegmentToVerify): VerifiedSegment {
@@ -74,6 +74,7 @@ class Walk {
   #batches = 0
   #maxTimestamp = -1
   #isCut = false
+  #hasDamagedBatch = false
 
   constructor(segment: SegmentToVerify, path: string, offsets: OffsetIndex | undefined) {
     this.#segment = segment
@@ -87,7 +88,7 @@ class Walk {
       endOffset: this.#nextOffset,
       batches: this.#batches,
       maxTimestamp: this.#maxTimestamp,
-      isCut: this.#isCut,
+      isDamaged: this.#isCut || this.#hasDamagedBatch,
     }
   }
 
@@ -100,6 +101,7 @@ class Walk {
       checkBatch(window, at, crc32c)
     } catch (error) {
       if (!(error instanceof RecordsError)) throw error
+      this.#hasDamagedBatch = true
       // Where it ends is known, so that the walk goes on behind it; what else its header says is not to be trusted.
       const what = `the batch at byte ${position}, from offset ${batch.baseOffset} on, is damaged`
       if (batch.baseOffset < recoveryPoint) findings.error(this.#path, `${what}: ${error.message}`)
@@ -176,6 +178,7 @@ function checkTimeIndex(
   if (bytes.length % TIME_ENTRY_BYTES !== 0) {
     return findings.warning(path, 'it ends within an entry; it will be made again from the segment')
   }
+  if (verified.isDamaged) return
   const times = new TimeIndex(baseOffset, bytes)
   let [lastTime, lastOffset] = [-1, baseOffset - 1]
   for (let index = 0; index < times.entries.count; index++) {
@@ -186,10 +189,7 @@ function checkTimeIndex(
       lastOffset = offset
       continue
     }
-    const message = `its entry ${index}, time ${time} at offset ${offset}, does not fit the segment`
-    if (verified.isCut) findings.warning(path, message)
-    else findings.error(path, message)
-    return
+    return findings.error(path, `its entry ${index}, time ${time} at offset ${offset}, does not fit the segment`)
   }
 }
 
