@@ -134,7 +134,7 @@ export class Durability {
     const indexes = segments.map(segment => segment.writeIndexes())
     const goal = { endOffset }
     this.#goals.add(goal)
-    const batches = this.#isVolatile ? [] : [this.#flushes.flush(endOffset), state.epochsWritten()]
+    const batches = this.#isVolatile ? [] : [this.#flushes.flush(endOffset), state.writeEpochs()]
     const before = this.#stepping === undefined ? [] : [this.#stepping]
     const step = allOf(env.turns, [...batches, ...indexes, ...parts, ...before]).map(failure => {
       if (this.#stepping === step) this.#stepping = undefined
@@ -156,7 +156,9 @@ export class Durability {
 
   /** The log was cut to `endOffset`. */
   truncated(endOffset: number): void {
+    if (this.#isVolatile) return
     this.#flushes.truncate(endOffset)
+    this.#flushes.request(endOffset)
     this.#recoveryPoint = Math.min(this.#recoveryPoint, endOffset)
     for (const goal of this.#goals) goal.endOffset = Math.min(goal.endOffset, endOffset)
     for (const segment of this.#rolled)

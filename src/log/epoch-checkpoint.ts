@@ -10,6 +10,8 @@ const NAME = 'leader-epoch-checkpoint'
 
 export class EpochCheckpoint {
   readonly #file: CheckpointFile
+  /** What is in the file, or on its way there. */
+  #written = ''
 
   constructor(storage: Storage, directory: string, env: Env) {
     this.#file = new CheckpointFile(storage, `${directory}/${NAME}`, env)
@@ -19,16 +21,26 @@ export class EpochCheckpoint {
   read(): EpochEntry[] {
     const rows = this.#file.read().map(words => words.map(Number))
     const isSane = rows.every(row => row.length === 2 && row.every(Number.isSafeInteger))
-    return isSane ? rows.map(([epoch, startOffset]) => ({ epoch, startOffset })) : this.#file.broken()
+    const entries = isSane ? rows.map(([epoch, startOffset]) => ({ epoch, startOffset })) : this.#file.broken()
+    this.#written = textOf(entries)
+    return entries
   }
 
-  /** @param entries asked for when it is their turn to be written */
-  write(entries: () => readonly EpochEntry[]): Later<StorageFailure | undefined> {
-    return this.#file.write(() => entries().map(({ epoch, startOffset }) => `${epoch} ${startOffset}`))
+  /** Writes the entries, unless they are there already. Settles once they would survive a power cut. */
+  write(entries: readonly EpochEntry[]): Later<StorageFailure | undefined> {
+    const text = textOf(entries)
+    if (text === this.#written) return this.#file.settled()
+    this.#written = text
+    return this.#file
+      .write(() => (text === '' ? [] : text.split('\n')))
+      .map(failure => {
+        // Whoever asks again tries again.
+        if (failure !== undefined) this.#written = '?'
+        return failure
+      })
   }
+}
 
-  /** Settles once what was written last would survive a power cut. */
-  settled(): Later<StorageFailure | undefined> {
-    return this.#file.settled()
-  }
+function textOf(entries: readonly EpochEntry[]): string {
+  return entries.map(({ epoch, startOffset }) => `${epoch} ${startOffset}`).join('\n')
 }

@@ -38,6 +38,8 @@ export class Flushes {
   #wanted = 0
   /** What the round under way may count at most: less than it began with once the log was cut. */
   #limit = 0
+  /** The log was cut, which is not on the disk yet: what was cut off would be there again after a power cut. */
+  #isCut = false
   #isRunning = false
   #isScheduled = false
 
@@ -58,7 +60,7 @@ export class Flushes {
 
   /** Sees to it that what lies below `endOffset` comes to the disk soon: whatever this drain still appends comes along. */
   request(endOffset: number): void {
-    if (this.#failure !== undefined || endOffset <= this.#offset) return
+    if (this.#failure !== undefined || this.#isDone(endOffset)) return
     this.#wanted = Math.max(this.#wanted, endOffset)
     if (this.#isRunning || this.#isScheduled) return
     this.#isScheduled = true
@@ -71,7 +73,7 @@ export class Flushes {
   /** As {@link request}; settles once it is done, or can be no more. */
   flush(endOffset: number): Later<FlushResult> {
     const later = new Later<FlushResult>(this.#options.turns)
-    if (this.#failure !== undefined || endOffset <= this.#offset) {
+    if (this.#failure !== undefined || this.#isDone(endOffset)) {
       later.settle(this.#failure)
       return later
     }
@@ -86,7 +88,7 @@ export class Flushes {
     this.#limit = Math.min(this.#limit, endOffset)
     this.#wanted = Math.min(this.#wanted, endOffset)
     for (const goal of this.#waiting) goal.endOffset = Math.min(goal.endOffset, endOffset)
-    this.#settle()
+    this.#isCut = true
   }
 
   /** The log is as good as on the disk up to `offset`, whatever was done for that. */
@@ -94,12 +96,17 @@ export class Flushes {
     this.#offset = offset
   }
 
+  #isDone(endOffset: number): boolean {
+    return endOffset <= this.#offset && !this.#isCut
+  }
+
   #begin(): void {
-    if (this.#failure !== undefined || this.#wanted <= this.#offset) return this.#settle()
+    if (this.#failure !== undefined || this.#isDone(this.#wanted)) return this.#settle()
     const { turns, filesBetween } = this.#options
     const { files, endOffset } = filesBetween(this.#offset, this.#wanted)
     this.#limit = endOffset
     this.#isRunning = true
+    this.#isCut = false
     allOf(
       turns,
       files.map(file => file.flush()),
@@ -110,7 +117,7 @@ export class Flushes {
       this.#offset = Math.max(this.#offset, this.#limit)
       this.#settle()
       if (moved) this.#options.flushed?.()
-      if (this.#wanted > this.#offset) this.#begin()
+      if (!this.#isDone(this.#wanted)) this.#begin()
     })
   }
 
@@ -124,7 +131,7 @@ export class Flushes {
 
   #settle(): void {
     for (const goal of this.#waiting) {
-      if (this.#failure === undefined && goal.endOffset > this.#offset) continue
+      if (this.#failure === undefined && !this.#isDone(goal.endOffset)) continue
       this.#waiting.delete(goal)
       goal.later.settle(this.#failure)
     }

@@ -40,7 +40,7 @@ export class LogDirectory {
   readonly #env: Env
   /** Whether logs are marked with whose they are: whoever comes next may know another topic under the same name. */
   readonly #keepsTopicIds: boolean
-  readonly #indexCache = new IndexCache()
+  readonly #indexCache: IndexCache
   readonly #recoveryPoints: PartitionOffsets
   readonly #highWatermarks: PartitionOffsets
   readonly #logStartOffsets: PartitionOffsets
@@ -55,7 +55,8 @@ export class LogDirectory {
   #pass: Later<Result> | undefined
 
   /** Reads the checkpoints, and goes on with deletions that were cut short. */
-  constructor(options: { storage: Storage; env: Env; keepsTopicIds?: boolean }) {
+  constructor(options: { storage: Storage; env: Env; keepsTopicIds?: boolean; indexCache?: IndexCache }) {
+    this.#indexCache = options.indexCache ?? new IndexCache()
     const { storage, env } = options
     this.#storage = storage
     this.#env = env

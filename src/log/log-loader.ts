@@ -110,7 +110,8 @@ class Recovery {
       const segment = segments.at(index)
       this.#nextOffset = Math.max(this.#nextOffset, segment.baseOffset)
       const isRecovered = index === segments.count - 1 || segments.at(index + 1).baseOffset > this.#recoveryPoint
-      const broken = this.#readSegment(segment, snapshot, isRecovered)
+      const broken =
+        this.#readSegment(segment, snapshot, isRecovered) ?? (isRecovered ? this.#gapBehind(segment, index) : undefined)
       if (broken !== undefined && isRecovered) {
         this.#cut(segment, index, broken)
         break
@@ -153,6 +154,18 @@ class Recovery {
       return { position: scanner.position, reason: error.message }
     }
     return undefined
+  }
+
+  /**
+   * A segment that was not synced may have lost its end, or all it had, while the next one is there: what lies behind such a gap is no
+   * part of the log any more. Only where records are compacted away do offsets stay out, here or at the leader's.
+   */
+  #gapBehind(segment: Segment, index: number): { position: number; reason: string } | undefined {
+    const { segments, config } = this.#options.local
+    if (config.compact || index === segments.count - 1) return undefined
+    const { baseOffset } = segments.at(index + 1)
+    if (baseOffset === this.#nextOffset) return undefined
+    return { position: segment.size, reason: `it ends at ${this.#nextOffset}, and the next begins at ${baseOffset}` }
   }
 
   /** Where in a segment the batches begin that the snapshot of the producers does not know. */

@@ -79,13 +79,9 @@ export class LogState {
     for (const { epoch, startOffset } of this.#epochCheckpoint.read()) this.epochs.assign(epoch, startOffset)
   }
 
-  writeEpochs() {
-    return this.#epochCheckpoint.write(() => this.epochs.entries)
-  }
-
   /** Settles once the epochs that are known would survive a power cut. */
-  epochsWritten() {
-    return this.#epochCheckpoint.settled()
+  writeEpochs() {
+    return this.#epochCheckpoint.write(this.epochs.entries)
   }
 
   clear(): void {

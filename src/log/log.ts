@@ -68,11 +68,13 @@ export class Log extends ReadableLog {
     this.watermark = Math.min(Math.max(highWatermark, this.startOffset), this.logEndOffset)
     producers.transactions.replicatedUpTo(this.watermark)
     if (options.forgetProducers) producers.expire(Number.MAX_SAFE_INTEGER, 0)
+    this.#tellCleaner()
   }
 
   /** Takes effect with the next append, roll or retention. */
   updateConfig(config: LogConfig): void {
     this.local.updateConfig(config)
+    this.#tellCleaner()
   }
 
   /**
@@ -146,7 +148,13 @@ export class Log extends ReadableLog {
   /** Ends the active segment and begins another, unless it is empty. */
   roll(baseOffset = this.logEndOffset): void {
     const ended = this.local.roll(baseOffset)
-    if (ended !== undefined) this.durability.rolled(ended, baseOffset)
+    if (ended === undefined) return
+    this.durability.rolled(ended, baseOffset)
+    this.#tellCleaner()
+  }
+
+  #tellCleaner(): void {
+    if (this.config.compact) this.listener.toClean?.()
   }
 
   /** Takes over how far the log is replicated. It never goes back, nor beyond the log end. True when it moved. */

@@ -4,6 +4,7 @@ import { append, batchOf, errorOf, makeLog, readTexts } from '../../test/support
 import { concat } from '../util/byte-writer.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
 import type { Log } from './log.ts'
+import { DEFAULT_LOG_CONFIG } from './log-config.ts'
 import { segmentName } from './segment-files.ts'
 
 const state = (log: Log) => ({
@@ -81,6 +82,27 @@ describe('opening a log again', () => {
     expect(reopen({ recoveryPoint: 2 }).logEndOffset).toBe(6)
     expect(reopen({ recoveryPoint: 1 }).logEndOffset).toBe(6)
     expect(reopen({ recoveryPoint: 0 }).logEndOffset).toBe(0)
+  })
+
+  it('ends before a segment that is gone, or has lost its end: nothing behind a gap is part of the log', () => {
+    for (const spoil of ['gone', 'empty', 'shorter']) {
+      const { file, reopen, storage, size, env } = threeSegments()
+      if (spoil === 'gone') storage.remove(`t-0/${segmentName(2)}`)
+      else file(2).truncate(spoil === 'empty' ? 0 : size)
+      const log = reopen()
+      const end = spoil === 'shorter' ? 3 : 2
+      expect([log.logEndOffset, log.sizeInBytes]).toEqual([end, end * size])
+      expect(env.lines.some(({ message }) => message.includes('behind a broken one'))).toBe(true)
+      append(log, batchOf(['x']))
+      expect(readTexts(log, end)).toEqual([`${end}:x`])
+    }
+  })
+
+  it('takes gaps for what compaction leaves where there is compaction', () => {
+    const { file, reopen, size } = threeSegments()
+    file(2).truncate(size)
+    const log = reopen({ config: { ...DEFAULT_LOG_CONFIG, compact: true } })
+    expect([log.logEndOffset, readTexts(log)]).toEqual([6, ['0:a', '1:b', '2:c', '4:e', '5:f']])
   })
 
   it('drops a batch whose offset goes back', () => {
@@ -257,6 +279,9 @@ describe('a recovery point', () => {
     env.settle()
     log.truncateTo(2)
     append(log, batchOf(['b']))
+    storage.held[0].end()
+    env.settle()
+    expect(done.settled).toBe(false)
     storage.held[0].end()
     env.settle()
     expect([done.value, log.recoveryPoint]).toEqual([undefined, 2])
