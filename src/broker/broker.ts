@@ -1,6 +1,5 @@
 import { GroupCoordinator } from '../coordinator/group/group-coordinator.ts'
 import type { LogCleaner } from '../log/cleaner/log-cleaner.ts'
-import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Env, LogFields } from '../util/env.ts'
@@ -14,11 +13,11 @@ import { brokerConfigDoc, topicConfigDoc } from './configs/acted-on.ts'
 import type { BrokerConfig } from './configs/broker-config.ts'
 import { groupConfigOf } from './configs/group-config.ts'
 import { Connection } from './connection.ts'
-import { coordinatorLog } from './coordinator-log.ts'
 import { Counters } from './counters.ts'
 import { type EmulatedRelease, handlersOf } from './emulate/releases.ts'
 import { Faults, type Interceptor } from './faults/faults.ts'
 import { FetchSessions } from './fetch-sessions.ts'
+import { GroupLeadership } from './group-leadership.ts'
 import type { Handler } from './handler.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import { BrokerLifecycle } from './lifecycle.ts'
@@ -103,8 +102,7 @@ export class Broker implements LinkedBroker {
   readonly #connections = new Set<Connection>()
   #nextConnectionId = 1
   #offsetsTopic: { topicId: string; partitions: number } | undefined
-  /** The leader epochs in which partitions of `__consumer_offsets` are led here. */
-  readonly #coordinatedEpochs = new Map<number, number>()
+  readonly #groupLeadership: GroupLeadership
   #metadataOffset = 0
   readonly #cleaner: LogCleaner
   #retentionTimer: Timer | undefined
@@ -138,6 +136,7 @@ export class Broker implements LinkedBroker {
       outlivesProcess: options.link.mayFail || !options.storage.isVolatile,
       askForIsr: partition => this.replication.askForIsr(partition),
       failed: partition => this.#replicaFailed(partition),
+      toClean: () => this.#cleaner.wake(),
     })
     this.lifecycle = new BrokerLifecycle({
       brokerId: this.id,
@@ -162,6 +161,7 @@ export class Broker implements LinkedBroker {
       topics: this.#topicsView(),
       partitions: () => this.#offsetsPartitions,
     })
+    this.#groupLeadership = new GroupLeadership({ env, platform: this.platform, groups: this.groups })
     this.fetchSessions = new FetchSessions(env, () => config.number('max.incremental.fetch.session.cache.slots'))
     this.producerIds = new ProducerIds(env, () =>
       this.link.send('allocateProducerIds', { brokerId: this.id, brokerEpoch: this.brokerEpoch }),
@@ -255,7 +255,9 @@ export class Broker implements LinkedBroker {
   #follow(changes: MetadataChanges): void {
     for (const removed of changes.removedTopics) {
       // Groups go with the topic that keeps them; whoever waits for one is told before its log is gone.
-      if (removed.name === CONSUMER_OFFSETS) for (const { partitionId } of removed.partitions) this.#resign(partitionId)
+      if (removed.name === CONSUMER_OFFSETS) {
+        for (const { partitionId } of removed.partitions) this.#groupLeadership.resign(partitionId)
+      }
       for (const { partitionId } of removed.partitions)
         this.replication.fetchers.remove(`${removed.topicId}-${partitionId}`)
       this.replicas.remove(removed.topicId)
@@ -267,35 +269,14 @@ export class Broker implements LinkedBroker {
       const partition = this.replicas.update(topic, image)
       if (partition === undefined) continue
       this.replication.fetchers.update(partition)
-      this.#elect(partition)
+      this.#groupLeadership.update(partition)
     }
-  }
-
-  /** Coordinators live where their partition is led. */
-  #elect(partition: Partition): void {
-    if (partition.topic !== CONSUMER_OFFSETS) return
-    const { index, leaderEpoch } = partition
-    if (partition.gone || partition.failure || !partition.isLeader) return this.#resign(index)
-    if (this.#coordinatedEpochs.get(index) === leaderEpoch) return
-    try {
-      this.groups.elected(index, coordinatorLog(partition, this.platform))
-      this.#coordinatedEpochs.set(index, leaderEpoch)
-    } catch (error) {
-      if (!(error instanceof KafkaError)) throw error
-      this.env.log('error', 'the groups of a partition cannot be loaded', { partition: index, error: error.message })
-      this.#resign(index)
-    }
-  }
-
-  #resign(index: number): void {
-    this.#coordinatedEpochs.delete(index)
-    this.groups.resigned(index)
   }
 
   /** A log failed: nothing is led, followed or coordinated by it any more, and the cluster is told. */
   #replicaFailed(partition: Partition): void {
     this.env.turns.enqueue(() => {
-      if (partition.topic === CONSUMER_OFFSETS) this.#resign(partition.index)
+      if (partition.topic === CONSUMER_OFFSETS) this.#groupLeadership.resign(partition.index)
       this.replication.failed(partition)
     })
   }

@@ -32,6 +32,7 @@ export class Replicas {
   readonly #forgetProducers: boolean
   readonly #askForIsr: (partition: Partition) => void
   readonly #failed: (partition: Partition) => void
+  readonly #toClean: () => void
   readonly #byTopicId = new Map<string, Partition[]>()
 
   constructor(options: {
@@ -49,6 +50,8 @@ export class Replicas {
     askForIsr: (partition: Partition) => void
     /** See `PartitionOptions.failed`. */
     failed: (partition: Partition) => void
+    /** See `LogListener`. */
+    toClean: () => void
   }) {
     this.#brokerId = options.brokerId
     this.#env = options.env
@@ -61,6 +64,7 @@ export class Replicas {
     this.#forgetProducers = options.forgetProducers ?? false
     this.#askForIsr = options.askForIsr
     this.#failed = options.failed
+    this.#toClean = options.toClean
     this.#upkeep = new LogUpkeep({
       env: options.env,
       partitions: () => this.all(),
@@ -165,7 +169,7 @@ export class Replicas {
           config: this.#logConfig(topic.name),
           platform: this.#platform,
           forgetProducers: this.#forgetProducers,
-          listener,
+          listener: { ...listener, toClean: this.#toClean },
         }),
       deleteLog: () => this.directory.delete(topicPartition, topic.topicId),
       failed: partition => this.#failed(partition),

@@ -40,4 +40,6 @@ export interface LogListener {
   truncated?(): void
   /** `Log.logStartOffset` has moved. */
   logStartMoved?(): void
+  /** The log is compacted, and the cleaner may find something in it: it was opened, a segment was ended, the config changed. */
+  toClean?(): void
 }

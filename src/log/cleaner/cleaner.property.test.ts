@@ -162,6 +162,7 @@ class Run {
   /** Exactly the last record of each key is left of the segments that may be cleaned. */
   #clean(): void {
     const { env } = this.#fixture
+    this.#cleaner.wake()
     env.advance(BACKOFF_MS + 100)
     const until = cleanableEnd(this.#log)
     const committed = this.#written.filter(({ fate }) => fate === 'committed')

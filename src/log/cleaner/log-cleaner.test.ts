@@ -4,11 +4,12 @@ import type { RecordInput } from '../../records/batch-builder.ts'
 import { batchLastOffset, eachBatch, readBatchHeader } from '../../records/batch-header.ts'
 import { readRecords } from '../../records/batch-reader.ts'
 import { buildEndTransactionMarker } from '../../records/control.ts'
+import { MemoryStorage } from '../../storage/memory-storage.ts'
 import { concat } from '../../util/byte-writer.ts'
 import { utf8Decode, utf8Encode } from '../../util/utf8.ts'
 import { VirtualEnv } from '../../util/virtual-env.ts'
-import type { Log } from '../log.ts'
-import type { LogConfig } from '../log-config.ts'
+import { Log } from '../log.ts'
+import { DEFAULT_LOG_CONFIG, type LogConfig } from '../log-config.ts'
 import { type CleanerConfig, LogCleaner } from './log-cleaner.ts'
 
 const T = 1_700_000_000_000
@@ -44,7 +45,10 @@ function makeCleaner(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerCo
   }
   startCleaner()
   /** Lets the cleaner do what there is to do. */
-  const clean = () => env.advance(BACKOFF_MS + 1000)
+  const clean = () => {
+    for (const each of cleaners) each.wake()
+    env.advance(BACKOFF_MS + 1000)
+  }
   return { ...fixture, env, logs, clean, startCleaner, cleaner: cleaners[0] }
 }
 
@@ -541,6 +545,54 @@ describe('what a cleaner meets', () => {
     expect(texts(log)).toEqual(['1:a=2'])
     env.advance(60_000)
     expect(env.timers).toBe(1)
+  })
+})
+
+describe('a cleaner without work', () => {
+  it('sleeps until it is told that there may be some', () => {
+    const { env, log, cleaner, clean } = makeCleaner()
+    append(log, batchOf([record('a', '1')]))
+    env.advance(2 * BACKOFF_MS)
+    expect(env.timers).toBe(0)
+    cleaner.wake()
+    cleaner.wake()
+    expect(env.timers).toBe(1)
+    env.advance(BACKOFF_MS)
+    expect(env.timers).toBe(0)
+    write(log, 'a=2 a=3')
+    clean()
+    expect(texts(log)).toEqual(['2:a=3'])
+  })
+
+  it('looks on while a log has old segments, or may lose its only one', () => {
+    for (const config of [{ delete: true }, {}]) {
+      const { env, log } = makeCleaner({ ...config, minCleanableRatio: 1, fileDeleteDelayMs: 0 })
+      write(log, 'a=1', { roll: config.delete === undefined })
+      env.advance(3 * BACKOFF_MS)
+      expect(env.timers).toBe(1)
+    }
+  })
+
+  it('is told by a compacted log: when it is opened, rolled or configured', () => {
+    const env = new VirtualEnv()
+    const storage = new MemoryStorage({ turns: env.turns })
+    let told = 0
+    const listener = { toClean: () => void told++ }
+    const open = (config: LogConfig) => Log.open({ storage, directory: 't-0', config, env, platform, listener })
+    const log = open(DEFAULT_LOG_CONFIG)
+    append(log, batchOf([record('a', '1')]))
+    log.roll()
+    expect(told).toBe(0)
+    log.updateConfig({ ...DEFAULT_LOG_CONFIG, compact: true })
+    expect(told).toBe(1)
+    append(log, batchOf([record('a', '1')]))
+    log.roll()
+    log.roll()
+    expect(told).toBe(2)
+    log.close()
+    env.settle()
+    open({ ...DEFAULT_LOG_CONFIG, compact: true })
+    expect(told).toBe(3)
   })
 })
 

@@ -65,6 +65,7 @@ export class LogCleaner {
   #timer: Timer | undefined
   #current: Current | undefined
   #isStopped = false
+  #isAsleep = false
 
   constructor(options: LogCleanerOptions) {
     this.#env = options.env
@@ -74,6 +75,11 @@ export class LogCleaner {
 
   start(): void {
     this.#rest(this.#options.config().backoffMs)
+  }
+
+  /** There may be something to clean: see `LogListener`. */
+  wake(): void {
+    if (this.#isAsleep) this.start()
   }
 
   /** Gives up what it is doing, and does nothing more. Settles once what it knows is written down. */
@@ -98,12 +104,17 @@ export class LogCleaner {
   }
 
   #rest(ms: number): void {
+    this.#isAsleep = false
     if (!this.#isStopped) this.#timer = this.#env.timer(ms, () => this.#look())
   }
 
   /** Looks for a log that is to be cleaned, and begins. */
   #look(): void {
     const config = this.#options.config()
+    if (!this.#hasWork()) {
+      this.#isAsleep = true
+      return
+    }
     this.#options.applyRetention()
     const chosen = config.isEnabled ? filthiest(this.#needs()) : undefined
     if (chosen === undefined) return this.#rest(config.backoffMs)
@@ -118,10 +129,18 @@ export class LogCleaner {
     this.#slice()
   }
 
+  /**
+   * Whether it has to look again and again. Most brokers have no compacted log with more than an active segment: where time is
+   * moved by weeks, waking for nothing would be most of what is done.
+   */
+  #hasWork(): boolean {
+    for (const { segments, config } of this.#options.logs()) if (segments.count > 1 || config.delete) return true
+    return false
+  }
+
   *#needs(): Generator<{ log: CleanableLog; need: CleaningNeed }, void, void> {
     const now = this.#env.now()
     for (const log of this.#options.logs()) {
-      // Most logs have an active segment only, and that is never cleaned.
       const { segments } = log
       if (segments.count < 2 || segments.isReplacing || this.#uncleanable.has(segments)) continue
       const cleanedUpTo = this.#points.of(log)
