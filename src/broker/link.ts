@@ -76,7 +76,7 @@ export interface ControllerMessages {
 }
 
 /** A broker that comes up says who it is. */
-export interface BrokerRegistration {
+interface BrokerRegistration {
   readonly brokerId: number
   readonly host: string
   readonly port: number

@@ -13,13 +13,13 @@ export interface ClusterOptions
   port?: number | number[]
   /**
    * Broker configs by Kafka's names, for all brokers. Unless given here, `default.replication.factor` is 3 (or as many as there are brokers), and
-   * the cluster notices sooner than Kafka's defaults would that a broker is gone: see {@link QUICK_CONFIGS}.
+   * the cluster notices sooner than Kafka's defaults would that a broker is gone.
    */
   configs?: BrokerOptions['configs']
 }
 
 /** In a test nobody wants to wait nine seconds for a failover. */
-export const QUICK_CONFIGS = {
+const QUICK_CONFIGS = {
   'broker.heartbeat.interval.ms': 200,
   'broker.session.timeout.ms': 1000,
   'replica.lag.time.max.ms': 2000,

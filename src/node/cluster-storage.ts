@@ -13,7 +13,7 @@ import type { SystemEnv } from './system-env.ts'
 /** In a data directory every node has an id, and the controller is none of the brokers. */
 const CONTROLLER_NODE = 3000
 
-export interface NodeStorage {
+interface NodeStorage {
   readonly storage: Storage
   /** See `BrokerRegistration.previousBrokerEpoch`. */
   readonly previousBrokerEpoch: PreviousBrokerEpoch

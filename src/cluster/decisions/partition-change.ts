@@ -7,7 +7,7 @@ import type { PartitionImage } from '../../broker/metadata/image.ts'
  */
 
 /** Who may be elected: `online` for who is in sync or eligible, the same with the first replica first, and anybody who lives. */
-export type Election = 'online' | 'preferred' | 'unclean'
+type Election = 'online' | 'preferred' | 'unclean'
 
 export interface PartitionChange {
   readonly isr?: readonly number[]
