@@ -108,3 +108,20 @@ export async function waitUntil<T>(
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
+
+/**
+ * Waits for work of real processes no longer than `timeoutMs`.
+ *
+ * @throws Error that names `what` when it takes longer
+ */
+export async function within<T>(timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${timeoutMs} ms: ${what}`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

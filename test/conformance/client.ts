@@ -51,6 +51,37 @@ export interface JoinOptions {
   group: string
   topic: string
   reset: ResetPolicy
+  sessionTimeoutMs?: number
+  /** The member is to outlast failovers that take longer than the client's default number of tries. */
+  patient?: boolean
+}
+
+/** What became of a record that a producer sent by itself. */
+export interface Acknowledgement {
+  partition: number
+  /** Undefined when the client does not tell. */
+  offset?: number
+  value: string
+}
+
+export interface KeepProducingOptions {
+  topic: string
+  /** How many partitions the topic has; each gets its share. */
+  partitions: number
+  recordsPerSecond: number
+}
+
+/**
+ * An idempotent producer with acks=all and the client's own retries, which goes on until it is closed. It sends each partition the values
+ * `partition:0`, `partition:1` and so on.
+ */
+export interface SteadyProducer {
+  acknowledged: Acknowledgement[]
+  /** Those of which the client said that it gave up: they may be stored or not. */
+  unacknowledged: (Acknowledgement & { message: string })[]
+  failure(): string | undefined
+  /** Waits for all that is under way. */
+  close(): Promise<void>
 }
 
 /** A producer that stays: it sends what it is given, when it is given. */
@@ -67,6 +98,9 @@ export interface ProduceOptions {
   /** How long the client may look for the topic before it gives up, where its API lets one say so. */
   giveUpAfterMs?: number
 }
+
+/** What a member of a group told, in the order in which it happened. */
+export type MemberEvent = { event: 'assigned'; partitions: number[] } | ({ event: 'record' } & ConsumedRecord)
 
 export interface TopicDescription {
   partitions: number
@@ -102,6 +136,16 @@ export interface ConformanceClient {
   describeTopic(call: Call, topic: string): Promise<TopicDescription>
   deleteTopic(call: Call, topic: string): Promise<void>
 }
+
+/** What the programs of some clients do besides, for the run in which brokers fail. */
+export interface FailoverVerbs {
+  /** Starts the producer; returns at once. */
+  keepProducing(call: Call, options: KeepProducingOptions): SteadyProducer
+  /** As `join`, and tells of records and assignments in the order in which they came. */
+  joinAndTell(call: Call, options: JoinOptions, tell: (event: MemberEvent) => void): Member
+}
+
+export type FailoverClient = ConformanceClient & FailoverVerbs
 
 /** Every member's session: three heartbeats may be late on a loaded machine, and a crash is still seen soon. */
 export const SESSION_TIMEOUT_MS = 3000

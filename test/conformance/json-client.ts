@@ -4,13 +4,17 @@
  */
 import { Child, runProgram } from './child.ts'
 import {
+  type Acknowledgement,
   type Call,
   type ConformanceClient,
   type ConsumedRecord,
+  type FailoverVerbs,
   HEARTBEAT_INTERVAL_MS,
   type Member,
+  type MemberEvent,
   type OpenProducer,
   SESSION_TIMEOUT_MS,
+  type SteadyProducer,
   type TopicDescription,
 } from './client.ts'
 
@@ -20,13 +24,15 @@ type Verbs = Omit<
 >
 
 type DriverEvent =
+  | ({ event: 'acknowledged' } & Acknowledgement)
+  | ({ event: 'unacknowledged'; message: string } & Acknowledgement)
   | { event: 'assigned'; partitions: number[] }
   | ({ event: 'record' } & ConsumedRecord)
   | { event: 'result'; value: unknown }
   | { event: 'error'; message: string }
 
 /** The verbs, as run by `driver()`: a command and its first arguments, known once the client was probed. */
-export function jsonVerbs(driver: () => string[]): Verbs {
+export function jsonVerbs(driver: () => string[]): Verbs & FailoverVerbs {
   const timing = { sessionTimeoutMs: SESSION_TIMEOUT_MS, heartbeatIntervalMs: HEARTBEAT_INTERVAL_MS }
   const start = (operation: string, call: Call, options: object): [string, string[]] => {
     const [command, ...args] = driver()
@@ -46,6 +52,9 @@ export function jsonVerbs(driver: () => string[]): Verbs {
     readPartition: async (call, topic, partition, offset, count) =>
       (await ask('readPartition', call, { topic, partition, offset, count })) as ConsumedRecord[],
     join: (call, options) => new JsonProcess(call, start('join', call, options)),
+    keepProducing: (call, options) =>
+      new JsonProcess(call, start('keepProducing', call, { ...options, idempotent: true })),
+    joinAndTell: (call, options, tell) => new JsonProcess(call, start('join', call, options), tell),
     consumeAndCommit: async (call, group, topic, count) =>
       (await ask('consumeAndCommit', call, { group, topic, count })) as ConsumedRecord[],
     committedOffset: async (call, group, topic, partition) =>
@@ -62,24 +71,31 @@ function recordOf({ partition, offset, key, value }: ConsumedRecord): ConsumedRe
   return { partition, offset, key, value }
 }
 
-/** A driver that goes on until its input ends: a member of a group, or a producer that sends the lines it reads. */
-class JsonProcess implements Member, OpenProducer {
+/** A driver that goes on until its input ends: a member of a group, or a producer that sends the lines it reads, or its own. */
+class JsonProcess implements Member, OpenProducer, SteadyProducer {
   readonly clientId: string
   readonly assignments: number[][] = []
   readonly records: ConsumedRecord[] = []
+  readonly acknowledged: Acknowledgement[] = []
+  readonly unacknowledged: (Acknowledgement & { message: string })[] = []
+  readonly #tell: ((event: MemberEvent) => void) | undefined
   #error: string | undefined
   readonly #child: Child
 
-  constructor(call: Call, [command, args]: [string, string[]]) {
+  constructor(call: Call, [command, args]: [string, string[]], tell?: (event: MemberEvent) => void) {
     this.clientId = call.clientId
+    this.#tell = tell
     this.#child = new Child(command, args, (line, stream) => {
       if (stream === 'stdout') this.#take(JSON.parse(line) as DriverEvent)
     })
   }
 
   #take(event: DriverEvent): void {
+    if (event.event === 'assigned' || event.event === 'record') this.#tell?.(event)
     if (event.event === 'assigned') this.assignments.push(event.partitions)
     else if (event.event === 'record') this.records.push(recordOf(event))
+    else if (event.event === 'acknowledged') this.acknowledged.push(event)
+    else if (event.event === 'unacknowledged') this.unacknowledged.push(event)
     else if (event.event === 'error') this.#error = event.message
   }
 

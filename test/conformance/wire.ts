@@ -21,6 +21,14 @@ export interface StoredBatch {
   records: Buffer
 }
 
+/** A record as the bytes that it is made of. */
+export interface StoredBytes {
+  offset: number
+  key: Buffer | null
+  value: Buffer | null
+  headers: [Buffer | null, Buffer | null][]
+}
+
 export interface StoredRecord {
   offset: number
   key: string | null
@@ -54,6 +62,17 @@ export async function storedRecords(
   topic: string,
   partition: number,
 ): Promise<StoredRecord[]> {
+  const text = (bytes: Buffer | null) => bytes?.toString('utf8') ?? null
+  return (await storedBytes(bootstrapServers, topic, partition)).map(({ offset, key, value, headers }) => ({
+    offset,
+    key: text(key),
+    value: text(value),
+    headers: headers.map(([name, content]): Header => [text(name) ?? '', text(content) ?? '']),
+  }))
+}
+
+/** All records of a partition whose keys and values are no text; every batch has to be uncompressed. */
+export async function storedBytes(bootstrapServers: string, topic: string, partition: number): Promise<StoredBytes[]> {
   const batches = await storedBatches(bootstrapServers, topic, partition)
   return batches.flatMap(parseRecords)
 }
@@ -112,7 +131,7 @@ function parseBatches(bytes: Buffer): StoredBatch[] {
   return batches
 }
 
-function parseRecords(batch: StoredBatch): StoredRecord[] {
+function parseRecords(batch: StoredBatch): StoredBytes[] {
   if (batch.codec !== 'none') throw new Error(`the batch at ${batch.baseOffset} is compressed with ${batch.codec}`)
   const { records: bytes } = batch
   let at = 0
@@ -124,20 +143,20 @@ function parseRecords(batch: StoredBatch): StoredRecord[] {
       if (byte < 128) return Number((value >> 1n) ^ -(value & 1n))
     }
   }
-  const text = () => {
+  const field = () => {
     const length = varint()
     if (length < 0) return null
     at += length
-    return bytes.toString('utf8', at - length, at)
+    return bytes.subarray(at - length, at)
   }
   return Array.from({ length: batch.recordCount }, () => {
     varint() // length
     at += 1 // attributes
     varint() // timestamp delta
     const offset = batch.baseOffset + varint()
-    const key = text()
-    const value = text()
-    const headers = Array.from({ length: varint() }, (): Header => [text() ?? '', text() ?? ''])
+    const key = field()
+    const value = field()
+    const headers = Array.from({ length: varint() }, (): [Buffer | null, Buffer | null] => [field(), field()])
     return { offset, key, value, headers }
   })
 }

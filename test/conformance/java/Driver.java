@@ -67,6 +67,7 @@ public final class Driver {
     switch (options.get("operation").asText()) {
       case "produce": return produce();
       case "sendLines": return sendLines();
+      case "keepProducing": return keepProducing();
       case "readPartition": return readPartition();
       case "join": return join();
       case "consumeAndCommit": return consumeAndCommit();
@@ -130,6 +131,42 @@ public final class Driver {
     return null;
   }
 
+  private JsonNode keepProducing() throws Exception {
+    int partitions = options.get("partitions").asInt();
+    long pauseMs = 1000L * partitions / options.get("recordsPerSecond").asInt();
+    AtomicBoolean leaving = askedToLeave();
+    try (KafkaProducer<String, String> producer = producer()) {
+      for (int number = 0; !leaving.get(); number++) {
+        for (int partition = 0; partition < partitions; partition++) {
+          String value = partition + ":" + number;
+          ObjectNode fields = JSON.createObjectNode().put("partition", partition).put("value", value);
+          producer.send(new ProducerRecord<>(topic, partition, null, value), (metadata, error) -> {
+            if (error == null) emit("acknowledged", fields.put("offset", metadata.offset()));
+            else emit("unacknowledged", fields.put("message", error.toString()));
+          });
+        }
+        Thread.sleep(pauseMs);
+      }
+    }
+    return null;
+  }
+
+  /** Becomes true once standard input ends. */
+  private static AtomicBoolean askedToLeave() {
+    AtomicBoolean leaving = new AtomicBoolean();
+    Thread waiting = new Thread(() -> {
+      try {
+        while (System.in.read() >= 0) {}
+      } catch (IOException error) {
+        // It ended, one way or the other.
+      }
+      leaving.set(true);
+    });
+    waiting.setDaemon(true);
+    waiting.start();
+    return leaving;
+  }
+
   private TopicPartition partition() {
     return new TopicPartition(topic, options.get("partition").asInt());
   }
@@ -178,17 +215,7 @@ public final class Driver {
 
   private JsonNode join() {
     String group = options.get("group").asText();
-    AtomicBoolean leaving = new AtomicBoolean();
-    Thread waiting = new Thread(() -> {
-      try {
-        while (System.in.read() >= 0) {}
-      } catch (IOException error) {
-        // It ended, one way or the other.
-      }
-      leaving.set(true);
-    });
-    waiting.setDaemon(true);
-    waiting.start();
+    AtomicBoolean leaving = askedToLeave();
     try (KafkaConsumer<String, String> consumer = consumer(group, options.get("reset").asText(), true)) {
       consumer.subscribe(List.of(topic), new Announcer());
       while (!leaving.get()) consumer.poll(Duration.ofMillis(100)).forEach(record -> emit("record", plain(record)));

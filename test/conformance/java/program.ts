@@ -1,14 +1,14 @@
 /** Apache Kafka's Java clients, in a program written with them (`Driver.java`); the tools are in `client.ts`. */
 import { fileURLToPath } from 'node:url'
 import { runProgram } from '../child.ts'
-import type { ConformanceClient } from '../client.ts'
+import type { FailoverClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 import { scratchPath } from '../scratch.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 let jars = ''
 
-export const javaProgram: ConformanceClient = {
+export const javaProgram: FailoverClient = {
   name: 'Java program',
   lacks: {},
   requests: {

@@ -1,12 +1,12 @@
 /** kafkajs, as the root's package.json names it; its driver program runs under the Node that runs the tests. */
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import type { ConformanceClient } from '../client.ts'
+import type { FailoverClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 
 const CODEC = 'kafkajs has gzip built in; the other codecs are packages of their own'
 
-export const kafkajs: ConformanceClient = {
+export const kafkajs: FailoverClient = {
   name: 'kafkajs',
   lacks: {
     'auto.offset.reset none': 'kafkajs knows fromBeginning, true or false',

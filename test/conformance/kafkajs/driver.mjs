@@ -1,6 +1,6 @@
 // Runs one operation with kafkajs; see ../driver-io.mjs for how it is asked and how it answers.
 import { CompressionTypes, Kafka } from 'kafkajs'
-import { askedToLeave, emit, linesToSend, main } from '../driver-io.mjs'
+import { askedToLeave, emit, keepProducing, linesToSend, main } from '../driver-io.mjs'
 
 const CODECS = { gzip: CompressionTypes.GZIP }
 
@@ -16,7 +16,7 @@ function memberOptions(options, groupId) {
     groupId,
     sessionTimeout: options.sessionTimeoutMs,
     heartbeatInterval: options.heartbeatIntervalMs,
-    rebalanceTimeout: 5000,
+    rebalanceTimeout: Math.max(5000, options.sessionTimeoutMs),
     // kafkajs sends its heartbeats between two fetches, so a fetch must not wait longer than one interval.
     maxWaitTimeInMs: options.heartbeatIntervalMs,
   }
@@ -64,6 +64,31 @@ async function sendLines(options) {
     await producer.send({ topic: options.topic, acks: -1, messages: [{ key: `k-${value}`, value }] })
   }
   await producer.disconnect()
+}
+
+// One send for each partition at a time, and no partition shares a send with another: an idempotent producer of kafkajs that
+// has to try again numbers them otherwise than at first.
+async function keepProducingTo(options) {
+  const kafka = connect(options)
+  let producer
+  await keepProducing(options, async (partition, values) => {
+    producer ??= (async () => {
+      const made = kafka.producer({ idempotent: true })
+      await made.connect()
+      return made
+    })()
+    const current = producer
+    try {
+      const messages = values.map(value => ({ partition, value }))
+      const [answer] = await (await current).send({ topic: options.topic, acks: -1, messages })
+      return Number(answer.baseOffset)
+    } catch (error) {
+      // It gave up, and no longer knows the numbers of its batches: another goes on.
+      if (producer === current) producer = undefined
+      throw error
+    }
+  })
+  await (await producer)?.disconnect()
 }
 
 // kafkajs consumes in groups only: a group of one seeks where it was told and drops what the other partitions hold.
@@ -154,6 +179,7 @@ const deleteTopic = options => withAdmin(options, admin => admin.deleteTopics({ 
 await main({
   produce,
   sendLines,
+  keepProducing: keepProducingTo,
   readPartition,
   join,
   consumeAndCommit,

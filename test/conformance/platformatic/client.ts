@@ -2,14 +2,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { runProgram } from '../child.ts'
-import type { ConformanceClient } from '../client.ts'
+import type { FailoverClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const node = path('node_modules/node/bin/node')
 const manifest = path('node_modules/@platformatic/kafka/package.json')
 
-export const platformatic: ConformanceClient = {
+export const platformatic: FailoverClient = {
   name: '@platformatic/kafka',
   lacks: {},
   remarks: {

@@ -1,7 +1,7 @@
 // Runs one operation with @platformatic/kafka under the Node of this folder; see ../driver-io.mjs for how it is asked
 // and how it answers.
 import { Admin, Consumer, Producer, stringDeserializers, stringSerializers } from '@platformatic/kafka'
-import { askedToLeave, emit, linesToSend, main } from '../driver-io.mjs'
+import { askedToLeave, emit, keepProducing, linesToSend, main } from '../driver-io.mjs'
 
 function base({ bootstrapServers, clientId }) {
   return { clientId, bootstrapBrokers: bootstrapServers.split(',') }
@@ -14,7 +14,7 @@ function member(options, groupId) {
     deserializers: stringDeserializers,
     sessionTimeout: options.sessionTimeoutMs,
     heartbeatInterval: options.heartbeatIntervalMs,
-    rebalanceTimeout: 5000,
+    rebalanceTimeout: Math.max(5000, options.sessionTimeoutMs),
     maxWaitTime: options.heartbeatIntervalMs,
   })
 }
@@ -67,6 +67,25 @@ async function sendLines(options) {
   await producer.close()
 }
 
+// One send for each partition at a time, and no partition shares a send with another: when it tries again, it sends all to
+// the leader of the first.
+async function keepProducingTo(options) {
+  const make = () => new Producer({ ...base(options), serializers: stringSerializers, idempotent: true })
+  let producer = make()
+  await keepProducing(options, async (partition, values) => {
+    const current = producer
+    try {
+      const messages = values.map(value => ({ topic: options.topic, partition, value }))
+      const { offsets } = await current.send({ acks: -1, messages })
+      return Number(offsets[0].offset)
+    } catch (error) {
+      if (producer === current) producer = make()
+      throw error
+    }
+  })
+  await producer.close()
+}
+
 async function take(stream, count) {
   const records = []
   for await (const message of stream) {
@@ -93,26 +112,45 @@ async function readPartition(options) {
   return records.map(plain)
 }
 
+// It ends when it asks a broker that is gone, or has tried three times: a patient member is a new consumer then.
 async function join(options) {
+  const leaving = askedToLeave().then(() => 'left')
+  for (;;) {
+    try {
+      return await beMember(options, leaving)
+    } catch (error) {
+      if (!options.patient) throw error
+      process.stderr.write(`begins anew after ${error.message}\n`)
+      if ((await Promise.race([leaving, new Promise(resolve => setTimeout(resolve, 500))])) === 'left') return
+    }
+  }
+}
+
+async function beMember(options, leaving) {
   const consumer = member(options, options.group)
   consumer.on('consumer:group:join', ({ assignments }) =>
     emit('assigned', {
       partitions: assignments.flatMap(each => (each.topic === options.topic ? each.partitions : [])),
     }),
   )
-  const stream = await consumer.consume({
-    topics: [options.topic],
-    mode: 'committed',
-    fallbackMode: options.reset === 'none' ? 'fail' : options.reset,
-    autocommit: 1000,
-  })
-  stream.on('data', message => emit('record', plain(message)))
-  const failed = new Promise((_, reject) => {
-    stream.on('error', reject)
-    consumer.on('error', reject)
-  })
-  await Promise.race([askedToLeave(), failed])
-  await consumer.close(true)
+  try {
+    const stream = await consumer.consume({
+      topics: [options.topic],
+      mode: 'committed',
+      fallbackMode: options.reset === 'none' ? 'fail' : options.reset,
+      autocommit: 1000,
+    })
+    stream.on('data', message => emit('record', plain(message)))
+    const failed = new Promise((_, reject) => {
+      stream.on('error', reject)
+      consumer.on('error', reject)
+    })
+    await Promise.race([leaving, failed])
+    await consumer.close(true)
+  } catch (error) {
+    await consumer.close(true).catch(() => {})
+    throw error
+  }
 }
 
 async function consumeAndCommit(options) {
@@ -165,6 +203,7 @@ const deleteTopic = options => withAdmin(options, admin => admin.deleteTopics({ 
 await main({
   produce,
   sendLines,
+  keepProducing: keepProducingTo,
   readPartition,
   join,
   consumeAndCommit,

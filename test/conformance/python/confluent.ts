@@ -1,9 +1,9 @@
 /** confluent-kafka of Python, as Debian packages it, under Debian's Python: years behind, on purpose. */
-import type { ConformanceClient } from '../client.ts'
+import type { FailoverClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 import { DEBIAN_PYTHON, driver, pythonVersion } from './environment.ts'
 
-export const confluentKafka: ConformanceClient = {
+export const confluentKafka: FailoverClient = {
   name: 'confluent-kafka (Python)',
   lacks: {},
   requests: {

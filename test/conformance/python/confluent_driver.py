@@ -1,4 +1,6 @@
 """Runs one operation with confluent-kafka, Python over librdkafka; see driver_io.py for how it is asked and answers."""
+import time
+
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -68,6 +70,29 @@ def send_lines(options):
     for value in lines_to_send():
         send(options['topic'], key='k-' + value, value=value)
         flush()
+
+
+def keep_producing(options):
+    producer = Producer({**base(options), 'enable.idempotence': True})
+
+    def told(error, message):
+        fields = {'partition': message.partition(), 'value': text(message.value())}
+        if error is None:
+            emit('acknowledged', offset=message.offset(), **fields)
+        else:
+            emit('unacknowledged', message=str(error), **fields)
+
+    leaving = asked_to_leave()
+    partitions = options['partitions']
+    number = 0
+    while not leaving.is_set():
+        for partition in range(partitions):
+            value = '%d:%d' % (partition, number)
+            producer.produce(options['topic'], value=value, partition=partition, on_delivery=told)
+        number += 1
+        producer.poll(0)
+        time.sleep(partitions / options['recordsPerSecond'])
+    producer.flush()
 
 
 def take(consumer, count):
@@ -155,6 +180,7 @@ def delete_topic(options):
 main({
     'produce': produce,
     'sendLines': send_lines,
+    'keepProducing': keep_producing,
     'readPartition': read_partition,
     'join': join,
     'consumeAndCommit': consume_and_commit,

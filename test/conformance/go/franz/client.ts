@@ -1,9 +1,9 @@
 /** franz-go, a client in Go, from the Go modules; its program is main.go. */
-import type { ConformanceClient } from '../../client.ts'
+import type { FailoverClient } from '../../client.ts'
 import { jsonVerbs } from '../../json-client.ts'
 import { build, program } from '../build.ts'
 
-export const franzGo: ConformanceClient = {
+export const franzGo: FailoverClient = {
   name: 'franz-go',
   lacks: {},
   remarks: {

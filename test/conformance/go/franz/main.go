@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -35,6 +36,7 @@ type options struct {
 	Codec               string             `json:"codec"`
 	Idempotent          bool               `json:"idempotent"`
 	GiveUpAfterMs       int                `json:"giveUpAfterMs"`
+	RecordsPerSecond    int                `json:"recordsPerSecond"`
 	Partition           int32              `json:"partition"`
 	Partitions          int32              `json:"partitions"`
 	Offset              int64              `json:"offset"`
@@ -69,7 +71,8 @@ func plainOf(record *kgo.Record) plain {
 }
 
 func (o options) connect(more ...kgo.Opt) *kgo.Client {
-	client, err := kgo.NewClient(append(more, kgo.SeedBrokers(o.BootstrapServers), kgo.ClientID(o.ClientID))...)
+	seeds := strings.Split(o.BootstrapServers, ",")
+	client, err := kgo.NewClient(append(more, kgo.SeedBrokers(seeds...), kgo.ClientID(o.ClientID))...)
 	if err != nil {
 		panic(err)
 	}
@@ -131,6 +134,40 @@ func (o options) sendLines(ctx context.Context) (any, error) {
 		}
 	}
 	return nil, lines.Err()
+}
+
+func (o options) keepProducing(ctx context.Context) (any, error) {
+	client := o.connect(kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	defer client.Close()
+	told := func(record *kgo.Record, err error) {
+		if err != nil {
+			emit(event{
+				"event": "unacknowledged", "partition": record.Partition, "value": string(record.Value), "message": err.Error(),
+			})
+			return
+		}
+		emit(event{
+			"event": "acknowledged", "partition": record.Partition, "offset": record.Offset, "value": string(record.Value),
+		})
+	}
+	leaving := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(leaving)
+	}()
+	ticks := time.NewTicker(time.Second * time.Duration(o.Partitions) / time.Duration(o.RecordsPerSecond))
+	defer ticks.Stop()
+	for number := 0; ; number++ {
+		for partition := range o.Partitions {
+			value := fmt.Sprintf("%d:%d", partition, number)
+			client.Produce(ctx, &kgo.Record{Topic: o.Topic, Partition: partition, Value: []byte(value)}, told)
+		}
+		select {
+		case <-leaving:
+			return nil, client.Flush(ctx)
+		case <-ticks.C:
+		}
+	}
 }
 
 func take(ctx context.Context, client *kgo.Client, count int) ([]plain, *kgo.Record, error) {
@@ -283,6 +320,7 @@ func main() {
 	operation := map[string]func(context.Context) (any, error){
 		"produce":          o.produce,
 		"sendLines":        o.sendLines,
+		"keepProducing":    o.keepProducing,
 		"readPartition":    o.readPartition,
 		"join":             o.join,
 		"consumeAndCommit": o.consumeAndCommit,

@@ -1,0 +1,167 @@
+/**
+ * Real clients while brokers fail: each produces with acks=all and idempotence and reads in a group of two, all side by side, and a loop kills,
+ * stops, pauses and cuts off the brokers that lead and coordinate. Then all is compared: see `checks.ts`.
+ *
+ * FAILOVER_MINUTES=10 makes it long, FAILOVER_SEED=n repeats the choices of a run, FAILOVER_CLIENTS=kafkajs,franz-go takes some clients only,
+ * FAILOVER_TIMELINE=file keeps what happened.
+ */
+import { writeFile } from 'node:fs/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type RunningCluster, startCluster } from '../../../src/node/index.ts'
+import { Prng } from '../../../src/util/prng.ts'
+import { killChildren } from '../child.ts'
+import { franzGo } from '../go/franz/client.ts'
+import { javaProgram } from '../java/program.ts'
+import { kafkajs } from '../kafkajs/client.ts'
+import { platformatic } from '../platformatic/client.ts'
+import { confluentKafka } from '../python/confluent.ts'
+import { removeScratch } from '../scratch.ts'
+import { storedBytes, storedRecords } from '../wire.ts'
+import {
+  checkCommitted,
+  checkRead,
+  checkResumed,
+  checkStored,
+  type StoredPartitions,
+  withLateAssignments,
+} from './checks.ts'
+import { CommitWatch } from './commit-watch.ts'
+import { causeFaults } from './faults.ts'
+import { commitsIn } from './offsets-topic.ts'
+import { Workload } from './workload.ts'
+
+const CLIENTS = [kafkajs, platformatic, confluentKafka, franzGo, javaProgram]
+const REQUIRED = process.env.OTTLA_CONFORMANCE_REQUIRED === '1'
+const MINUTES = Number(process.env.FAILOVER_MINUTES ?? 0.4)
+const SEED = Number(process.env.FAILOVER_SEED ?? Math.floor(Math.random() * 2 ** 32))
+const ONLY = process.env.FAILOVER_CLIENTS?.split(',')
+
+const PARTITIONS = 3
+const OFFSETS_PARTITIONS = 5
+const OFFSETS_TOPIC = '__consumer_offsets'
+
+const probes = await Promise.all(
+  CLIENTS.filter(({ name }) => ONLY?.includes(name) ?? true).map(async client => ({
+    client,
+    ...(await client.probe()),
+  })),
+)
+const clients = probes.flatMap(probe => ('version' in probe ? [probe.client] : []))
+for (const probe of probes) {
+  if ('missing' in probe && !REQUIRED) console.warn(`failover: ${probe.client.name} is skipped: ${probe.missing}`)
+}
+
+/** Mistakes of the cluster's own. */
+const fatal: Error[] = []
+const logLines: string[] = []
+
+function start(): Promise<RunningCluster> {
+  return startCluster({
+    brokers: 3,
+    log: (level, message, fields) => logLines.push(`${level} ${message} ${JSON.stringify(fields)}`),
+    configs: {
+      'min.insync.replicas': 2,
+      'auto.create.topics.enable': false,
+      'offsets.topic.replication.factor': 3,
+      'offsets.topic.num.partitions': OFFSETS_PARTITIONS,
+    },
+    onFatal: error => fatal.push(error),
+  })
+}
+
+/** Asks whoever leads a partition. */
+async function leaderOf(cluster: RunningCluster, topic: string, partition: number): Promise<string> {
+  const { host, port } = cluster.broker((await cluster.topic(topic).leader(partition)) ?? -1)
+  return `${host}:${port}`
+}
+
+async function storedIn(cluster: RunningCluster, topic: string): Promise<StoredPartitions> {
+  const stored = new Map()
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    stored.set(partition, await storedRecords(await leaderOf(cluster, topic, partition), topic, partition))
+  }
+  return stored
+}
+
+async function allCommits(cluster: RunningCluster) {
+  const commits = []
+  for (let partition = 0; partition < OFFSETS_PARTITIONS; partition++) {
+    const address = await leaderOf(cluster, OFFSETS_TOPIC, partition)
+    commits.push(...commitsIn(await storedBytes(address, OFFSETS_TOPIC, partition)))
+  }
+  return commits
+}
+
+/** Everything that is wrong with what a client did and saw. */
+async function problemsOf(cluster: RunningCluster, work: Workload, watch: CommitWatch): Promise<string[]> {
+  const stored = await storedIn(cluster, work.topic)
+  const commits = (await allCommits(cluster)).filter(({ group }) => group === work.group)
+  const offsets = (partition: number) =>
+    commits.filter(each => each.partition === partition).map(({ offset }) => offset)
+  // @platformatic/kafka tells of an assignment before it has handed on all that it had.
+  const readings = work.client === platformatic ? withLateAssignments(work.readings) : work.readings
+  const problems = [
+    ...checkStored(work.producer.acknowledged, stored),
+    ...checkRead(readings, stored),
+    ...checkResumed(readings, offsets),
+  ]
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    problems.push(...checkCommitted(offsets(partition), watch.seen(work.group, partition)))
+  }
+  return problems
+}
+
+async function run(minutes: number, twoAtOnce: boolean): Promise<void> {
+  console.log(`FAILOVER_SEED=${SEED} FAILOVER_MINUTES=${minutes}`)
+  await using cluster = await start()
+  const works = []
+  try {
+    for (const client of clients) {
+      const topic = `failover-${client.name.replaceAll(/[^\w-]+/g, '-')}`
+      await cluster.createTopic({ name: topic, partitions: PARTITIONS, replicationFactor: 3 })
+      const { bootstrapServers } = cluster
+      works.push(new Workload({ client, bootstrapServers, topic, partitions: PARTITIONS, recordsPerSecond: 30 }))
+    }
+    await Promise.all(works.map(work => work.running()))
+    await using watch = new CommitWatch(cluster.bootstrapServers, works, PARTITIONS)
+    const topics = works.map(({ topic }) => ({ name: topic, partitions: PARTITIONS }))
+    topics.push({ name: OFFSETS_TOPIC, partitions: OFFSETS_PARTITIONS })
+    const counts = await causeFaults({ cluster, random: new Prng(SEED), topics, forMs: minutes * 60_000, twoAtOnce })
+    console.log([...counts].map(([name, count]) => `${count} × ${name}`).join(', '))
+    for (const work of works) work.failIfEnded()
+    await Promise.all(works.map(work => work.stopProducing()))
+    const problems = []
+    for (const work of works) {
+      await work.finishReading(await storedIn(cluster, work.topic))
+    }
+    await watch.stop()
+    for (const work of works) {
+      problems.push(...(await problemsOf(cluster, work, watch)).map(problem => `${work.client.name}: ${problem}`))
+    }
+    expect(fatal).toEqual([])
+    expect(problems).toEqual([])
+  } finally {
+    for (const work of works) console.log(work.summary())
+    const file = process.env.FAILOVER_TIMELINE
+    if (file) await writeFile(file, `${await cluster.timeline()}${logLines.join('\n')}\n`)
+    killChildren()
+  }
+}
+
+describe('clients while brokers fail', () => {
+  afterAll(() => {
+    killChildren()
+    removeScratch()
+  })
+
+  it('has all clients', context => {
+    if (!REQUIRED) return context.skip('OTTLA_CONFORMANCE_REQUIRED is not set')
+    expect(clients).toHaveLength(CLIENTS.length)
+  })
+
+  it(
+    'one at a time: nothing acknowledged is lost or doubled, and groups go on',
+    { timeout: MINUTES * 60_000 + 300_000 },
+    () => run(MINUTES, false),
+  )
+})
