@@ -110,8 +110,9 @@ export class Replacements {
       if (bytes.length > 0) writeAll(fileSystem, descriptor, 0, [bytes], bytes.length)
       return descriptor
     } catch (error) {
+      // The next replacement begins with the same file, so that it is emptied and not removed beside.
+      giveBack(() => fileSystem.truncate(descriptor, 0))
       fileSystem.closeFileNow(descriptor)
-      fileSystem.unlink(path)
       throw error
     }
   }
@@ -132,4 +133,11 @@ export class Replacements {
     this.#renamed(directory, name)
     return directory.sync(directory.changed())
   }
+}
+
+/** Does what is done for good order's sake: that it fails is no news, since something else has failed before. */
+function giveBack(run: () => void): void {
+  try {
+    run()
+  } catch {}
 }

@@ -27,7 +27,7 @@ export interface TestDisk {
 /** A directory that goes when the test ends. */
 export function temporaryDirectory(): string {
   const root = mkdtempSync(join(tmpdir(), 'ottla-disk-'))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }), 60_000)
   return root
 }
 
