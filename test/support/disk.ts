@@ -1,5 +1,5 @@
 /** A disk storage in a directory of its own, which goes when the test ends. Single calls of the file system can be replaced. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -24,9 +24,11 @@ export interface TestDisk {
   settled<T>(later: Later<T>): Promise<T>
 }
 
-/** A directory that goes when the test ends. */
-export function temporaryDirectory(): string {
-  const root = mkdtempSync(join(tmpdir(), 'ottla-disk-'))
+const IN_MEMORY = '/dev/shm'
+
+/** A directory that goes when the test ends; in memory, where the system has such, for tests that make thousands of files. */
+export function temporaryDirectory({ inMemory = false } = {}): string {
+  const root = mkdtempSync(join(inMemory && existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'ottla-disk-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }), 60_000)
   return root
 }
