@@ -44,7 +44,19 @@ export interface ActionEvent {
   readonly what: string
 }
 
-export type ClusterEvent = LeaderEvent | IsrEvent | BrokerEvent | ActionEvent
+/** Records of a partition are lost though they were replicated and acknowledged: those from `from` up to, and without, `to`. */
+export interface LostEvent {
+  readonly type: 'lost'
+  readonly at: number
+  readonly topic: string
+  readonly partition: number
+  readonly from: number
+  readonly to: number
+  /** Who leads without them. */
+  readonly leader: number
+}
+
+export type ClusterEvent = LeaderEvent | IsrEvent | BrokerEvent | ActionEvent | LostEvent
 
 /** More are forgotten, the oldest first. */
 const MOST_EVENTS = 100_000
@@ -75,6 +87,11 @@ export class Timeline {
   /** Notes what somebody did. */
   act(what: string): void {
     this.#note({ type: 'action', at: this.#now(), what })
+  }
+
+  /** Notes that records are gone. */
+  lost(what: Omit<LostEvent, 'type' | 'at'>): void {
+    this.#note({ type: 'lost', at: this.#now(), ...what })
   }
 
   /** Notes what a metadata record changed. */
@@ -131,6 +148,11 @@ function describe(event: ClusterEvent): string {
   switch (event.type) {
     case 'action':
       return event.what
+    case 'lost': {
+      const { topic, partition, from, to, leader } = event
+      const offsets = to - from === 1 ? `offset ${from}` : `offsets ${from} to ${to - 1}`
+      return `${topic}-${partition} lost ${offsets}: broker ${leader} leads without them`
+    }
     case 'broker':
       return `broker ${event.broker} ${event.state}`
     case 'leader': {

@@ -7,6 +7,7 @@ import type { PartitionImage } from '../broker/metadata/image.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
 import type { BrokerNode } from '../cluster/broker-node.ts'
 import type { Cluster } from '../cluster/index.ts'
+import type { Losses } from '../cluster/losses.ts'
 import { CONTROLLER } from '../cluster/network.ts'
 import type { ClusterEvent, Timeline } from '../cluster/timeline.ts'
 import { unsettled } from '../cluster/unsettled.ts'
@@ -26,6 +27,7 @@ export interface ClusterParts {
   readonly storage: ClusterStorage
   readonly tcp: ClusterTcp
   readonly timeline: Timeline
+  readonly losses: Losses
 }
 
 const SETTLED_TIMEOUT_MS = 30_000
@@ -257,7 +259,10 @@ class BrokerPlace implements ClusterBroker {
   async kill({ powerLoss = false }: { powerLoss?: boolean } = {}): Promise<void> {
     const { storage, tcp } = this.#parts
     if (!this.#node.isUp) return
-    this.#act(powerLoss ? 'killed, and its power lost' : 'killed', () => this.#node.kill({ powerLoss }))
+    this.#act(powerLoss ? 'killed, and its power lost' : 'killed', () => {
+      this.#parts.losses.ending(this.id)
+      this.#node.kill({ powerLoss })
+    })
     await tcp.close(this.id)
     await storage.release(this.id)
   }

@@ -12,7 +12,7 @@ export type { FaultAction, FaultLimits, FaultRule, FaultTarget, HoldTarget } fro
 export type { Limits } from '../broker/limits.ts'
 export type { PlainFields, PlainValue } from '../broker/plain-fields.ts'
 export type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
-export type { ActionEvent, BrokerEvent, ClusterEvent, IsrEvent, LeaderEvent } from '../cluster/timeline.ts'
+export type { ActionEvent, BrokerEvent, ClusterEvent, IsrEvent, LeaderEvent, LostEvent } from '../cluster/timeline.ts'
 export type { LogFields, LogLevel } from '../util/env.ts'
 export type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 export type { ClusterOptions } from './cluster-options.ts'

@@ -5,6 +5,7 @@
 
 import { Gate } from '../cluster/gate.ts'
 import { Cluster } from '../cluster/index.ts'
+import { Losses } from '../cluster/losses.ts'
 import { Timeline } from '../cluster/timeline.ts'
 import { ClusterHandle } from './cluster-handle.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
@@ -84,7 +85,8 @@ async function start(
     onFatal: error => onFatal(toError(error)),
   })
   const tcp = new ClusterTcp(env, options)
-  const handle = new ClusterHandle({ env, cluster, storage, tcp, timeline })
+  const losses = new Losses(cluster, timeline)
+  const handle = new ClusterHandle({ env, cluster, storage, tcp, timeline, losses })
   try {
     for (const { id, port } of options.brokers) await tcp.listen(id, port, new Gate(cluster.node(id)))
     await env.settled(() => handle.registerAll())

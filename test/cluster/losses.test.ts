@@ -1,0 +1,79 @@
+/** The timeline names the acknowledged records that a cluster lost, and no others. */
+import { describe, expect, it } from 'vitest'
+import { Losses } from '../../src/cluster/losses.ts'
+import { CONTROLLER } from '../../src/cluster/network.ts'
+import { Timeline } from '../../src/cluster/timeline.ts'
+import { VirtualEnv } from '../../src/util/virtual-env.ts'
+import { ClusterWorld } from './world.ts'
+
+const SESSION_MS = 9000
+const LAG_MS = 30_000
+
+function observed(configs: Record<string, string> = {}) {
+  const env = new VirtualEnv()
+  const timeline = new Timeline(() => env.now())
+  const world = new ClusterWorld(configs, { env, onRecord: (record, image) => timeline.record(record, image) })
+  const losses = new Losses(world.cluster, timeline)
+  const lost = () => timeline.events.filter(event => event.type === 'lost')
+  /** Leaves broker 1 alone in sync, with the only copy of `b`. */
+  const isolate = () => {
+    world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
+    expect(world.produced(1, 't', 'a')).toBe('NONE')
+    for (const id of [2, 3]) world.cut(1, id)
+    const answer = world.produce(1, 't', 'b', { timeoutMs: 10 * LAG_MS })
+    env.advance(2 * LAG_MS)
+    expect(answer()).toBe('NONE')
+    expect(world.partition('t').isr).toEqual([1])
+  }
+  return { env, world, timeline, losses, lost, isolate }
+}
+
+describe('losses', () => {
+  it('are what the new leader of an unclean election lacks', () => {
+    const { env, world, timeline, losses, lost, isolate } = observed()
+    isolate()
+    expect(world.produced(1, 't', 'c')).toBe('NONE')
+    losses.ending(1)
+    world.cluster.node(1).kill()
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(2)
+    expect(lost()).toMatchObject([{ topic: 't', partition: 0, from: 1, to: 3, leader: 2 }])
+    expect(timeline.render()).toContain('t-0 lost offsets 1 to 2: broker 2 leads without them')
+    // The same offsets again are other records, which are not lost.
+    world.heal()
+    expect(world.produced(2, 't', 'd')).toBe('NONE')
+    losses.ending(2)
+    world.cluster.node(2).kill()
+    env.advance(2 * SESSION_MS)
+    expect(world.consumed(3, 't').values).toEqual(['a', 'd'])
+    expect(lost()).toHaveLength(1)
+  })
+
+  it('are also what a leader acknowledges that nobody told of the new one', () => {
+    const { env, world, lost, isolate } = observed()
+    isolate()
+    world.cut(1, CONTROLLER)
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(2)
+    expect(lost()).toMatchObject([{ from: 1, to: 2, leader: 2 }])
+    expect(world.produced(1, 't', 'c')).toBe('NONE')
+    expect(lost()).toMatchObject([{}, { from: 2, to: 3, leader: 2 }])
+    expect(world.produced(2, 't', 'd')).toBe('NONE')
+    world.heal()
+    env.advance(LAG_MS)
+    expect(world.consumed(2, 't').values).toEqual(['a', 'd'])
+    expect(lost()).toHaveLength(2)
+  })
+
+  it('are none when somebody leads who was in sync', () => {
+    const { env, world, losses, lost } = observed()
+    world.topic('t', [[1, 2, 3]])
+    for (const value of ['a', 'b']) expect(world.produced(1, 't', value)).toBe('NONE')
+    losses.ending(1)
+    world.cluster.node(1).kill({ powerLoss: true })
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(2)
+    expect(world.consumed(2, 't').values).toEqual(['a', 'b'])
+    expect(lost()).toEqual([])
+  })
+})
