@@ -7,9 +7,10 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type RunningCluster, startCluster } from '../../../src/node/index.ts'
+import { type Configs, type RunningCluster, startCluster } from '../../../src/node/index.ts'
 import { Prng } from '../../../src/util/prng.ts'
 import { killChildren } from '../child.ts'
+import type { FailoverClient } from '../client.ts'
 import { franzGo } from '../go/franz/client.ts'
 import { javaProgram } from '../java/program.ts'
 import { kafkajs } from '../kafkajs/client.ts'
@@ -26,13 +27,14 @@ import {
   withLateAssignments,
 } from './checks.ts'
 import { CommitWatch } from './commit-watch.ts'
-import { causeFaults } from './faults.ts'
+import { causeFaults, loseRecords } from './faults.ts'
 import { commitsIn } from './offsets-topic.ts'
 import { Workload } from './workload.ts'
 
 const CLIENTS = [kafkajs, platformatic, confluentKafka, franzGo, javaProgram]
 const REQUIRED = process.env.OTTLA_CONFORMANCE_REQUIRED === '1'
 const MINUTES = Number(process.env.FAILOVER_MINUTES ?? 0.4)
+const IS_LONG = process.env.FAILOVER_MINUTES !== undefined
 const SEED = Number(process.env.FAILOVER_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const ONLY = process.env.FAILOVER_CLIENTS?.split(',')
 
@@ -55,7 +57,7 @@ for (const probe of probes) {
 const fatal: Error[] = []
 const logLines: string[] = []
 
-function start(): Promise<RunningCluster> {
+function start(configs: Configs = {}): Promise<RunningCluster> {
   return startCluster({
     brokers: 3,
     log: (level, message, fields) => logLines.push(`${level} ${message} ${JSON.stringify(fields)}`),
@@ -64,6 +66,7 @@ function start(): Promise<RunningCluster> {
       'auto.create.topics.enable': false,
       'offsets.topic.replication.factor': 3,
       'offsets.topic.num.partitions': OFFSETS_PARTITIONS,
+      ...configs,
     },
     onFatal: error => fatal.push(error),
   })
@@ -111,18 +114,31 @@ async function problemsOf(cluster: RunningCluster, work: Workload, watch: Commit
   return problems
 }
 
+/** Starts clients side by side; resolves once all are at work. */
+async function startWorks(works: Workload[], cluster: RunningCluster, those: FailoverClient[], reads = true) {
+  const { bootstrapServers } = cluster
+  for (const client of those) {
+    const topic = `failover-${client.name.replaceAll(/[^\w-]+/g, '-')}`
+    await cluster.createTopic({ name: topic, partitions: PARTITIONS, replicationFactor: 3 })
+    works.push(new Workload({ client, bootstrapServers, topic, partitions: PARTITIONS, recordsPerSecond: 30, reads }))
+  }
+  await Promise.all(works.map(work => work.running()))
+}
+
+/** What a run leaves behind, however it ended. */
+async function tell(works: Workload[], cluster: RunningCluster): Promise<void> {
+  for (const work of works) console.log(work.summary())
+  const file = process.env.FAILOVER_TIMELINE
+  if (file) await writeFile(file, `${await cluster.timeline()}${logLines.splice(0).join('\n')}\n`)
+  killChildren()
+}
+
 async function run(minutes: number, twoAtOnce: boolean): Promise<void> {
   console.log(`FAILOVER_SEED=${SEED} FAILOVER_MINUTES=${minutes}`)
   await using cluster = await start()
-  const works = []
+  const works: Workload[] = []
   try {
-    for (const client of clients) {
-      const topic = `failover-${client.name.replaceAll(/[^\w-]+/g, '-')}`
-      await cluster.createTopic({ name: topic, partitions: PARTITIONS, replicationFactor: 3 })
-      const { bootstrapServers } = cluster
-      works.push(new Workload({ client, bootstrapServers, topic, partitions: PARTITIONS, recordsPerSecond: 30 }))
-    }
-    await Promise.all(works.map(work => work.running()))
+    await startWorks(works, cluster, clients)
     await using watch = new CommitWatch(cluster.bootstrapServers, works, PARTITIONS)
     const topics = works.map(({ topic }) => ({ name: topic, partitions: PARTITIONS }))
     topics.push({ name: OFFSETS_TOPIC, partitions: OFFSETS_PARTITIONS })
@@ -141,10 +157,37 @@ async function run(minutes: number, twoAtOnce: boolean): Promise<void> {
     expect(fatal).toEqual([])
     expect(problems).toEqual([])
   } finally {
-    for (const work of works) console.log(work.summary())
-    const file = process.env.FAILOVER_TIMELINE
-    if (file) await writeFile(file, `${await cluster.timeline()}${logLines.join('\n')}\n`)
-    killChildren()
+    await tell(works, cluster)
+  }
+}
+
+/** The producers of three clients whose idempotence survives that what they sent is gone, while records are lost. */
+async function runWithLosses(times: number): Promise<void> {
+  await using cluster = await start({ 'min.insync.replicas': 1, 'unclean.leader.election.enable': true })
+  const works: Workload[] = []
+  try {
+    const those = clients.filter(client => [kafkajs, franzGo, javaProgram].includes(client))
+    await startWorks(works, cluster, those, false)
+    const topics = works.map(({ topic }) => topic)
+    await loseRecords({ cluster, random: new Prng(SEED), topics, times })
+    await Promise.all(works.map(work => work.stopProducing()))
+    const lost = (await cluster.events()).filter(event => event.type === 'lost')
+    const problems = []
+    for (const work of works) {
+      const named = lost.filter(({ topic }) => topic === work.topic)
+      const stored = await storedIn(cluster, work.topic)
+      const found = checkStored(work.producer.acknowledged, stored, named)
+      problems.push(...found.map(problem => `${work.client.name}: ${problem}`))
+    }
+    console.log(
+      `lost: ${lost.map(({ topic, partition, from, to }) => `${topic}-${partition} ${from}–${to - 1}`).join(', ')}`,
+    )
+    expect(fatal).toEqual([])
+    expect(problems).toEqual([])
+    // Otherwise nothing was tried.
+    expect(lost.length).toBeGreaterThan(0)
+  } finally {
+    await tell(works, cluster)
   }
 }
 
@@ -164,4 +207,16 @@ describe('clients while brokers fail', () => {
     { timeout: MINUTES * 60_000 + 300_000 },
     () => run(MINUTES, false),
   )
+
+  it(
+    'out of sync, where the topic allows that they lead: only what the timeline names is lost',
+    { timeout: 300_000 },
+    () => runWithLosses(IS_LONG ? 10 : 2),
+  )
+
+  if (IS_LONG) {
+    it("two at a time, with nobody's power lost: nothing acknowledged is lost or doubled", { timeout: 420_000 }, () =>
+      run(2, true),
+    )
+  }
 })

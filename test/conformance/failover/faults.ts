@@ -4,7 +4,7 @@
  */
 import type { ClusterBroker, RunningCluster } from '../../../src/node/index.ts'
 import type { Prng } from '../../../src/util/prng.ts'
-import { within } from '../child.ts'
+import { waitUntil, within } from '../child.ts'
 
 export interface FaultLoop {
   cluster: RunningCluster
@@ -160,6 +160,30 @@ export async function causeFaults({
     await sleep(200 + below(800))
   }
   return counts
+}
+
+/**
+ * Loses records, as often as it is told: a leader is cut off from its followers until it is alone in sync with itself, acknowledges on, and loses
+ * its power. Who leads then was not in sync, which the topic has to allow.
+ */
+export async function loseRecords(options: { cluster: RunningCluster; random: Prng; topics: string[]; times: number }) {
+  const { cluster, random, topics, times } = options
+  for (let time = 0; time < times; time++) {
+    const topic = topics[Math.floor(random.next() * topics.length)]
+    const victim = cluster.broker((await cluster.topic(topic).leader()) as number)
+    for (const { id } of cluster.brokers) if (id !== victim.id) await cluster.link(victim.id, id).cut()
+    await waitUntil(
+      async () => (await cluster.topic(topic).isr()).length === 1,
+      () => `${topic} has no leader that is alone`,
+    )
+    await sleep(1000)
+    await victim.kill({ powerLoss: true })
+    await cluster.heal()
+    await cluster.settled({ timeoutMs: SETTLED_MS })
+    await sleep(1000)
+    await victim.restart()
+    await cluster.settled({ timeoutMs: SETTLED_MS })
+  }
 }
 
 function pick(faults: [string, number, Fault][], random: Prng): [string, number, Fault] {

@@ -16,6 +16,8 @@ export interface WorkloadOptions {
   topic: string
   partitions: number
   recordsPerSecond: number
+  /** False for one that only produces. */
+  reads?: boolean
 }
 
 export class Workload {
@@ -28,14 +30,14 @@ export class Workload {
   readonly #members: Member[]
   #hasStopped = false
 
-  constructor({ client, bootstrapServers, topic, partitions, recordsPerSecond }: WorkloadOptions) {
+  constructor({ client, bootstrapServers, topic, partitions, recordsPerSecond, reads = true }: WorkloadOptions) {
     this.client = client
     this.topic = topic
     this.group = `${topic}-group`
     this.partitions = partitions
     const call = (name: string) => ({ bootstrapServers, clientId: `${topic}-${name}` })
     this.producer = client.keepProducing(call('producer'), { topic, partitions, recordsPerSecond })
-    this.#members = ['one', 'two'].map(name => {
+    this.#members = (reads ? ['one', 'two'] : []).map(name => {
       const options = {
         group: this.group,
         topic,
@@ -57,7 +59,10 @@ export class Workload {
   /** Resolves once records go in and come out. */
   async running(): Promise<void> {
     await waitUntil(
-      () => this.#failure() !== undefined || (this.producer.acknowledged.length > 0 && this.readings.length > 0),
+      () => {
+        const goes = this.producer.acknowledged.length > 0 && (this.#members.length === 0 || this.readings.length > 0)
+        return goes || this.#failure() !== undefined
+      },
       () => `${this.topic} has ${this.producer.acknowledged.length} records, and its group ${this.readings.length}`,
       CATCH_UP_MS,
     )
