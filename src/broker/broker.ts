@@ -172,7 +172,6 @@ export class Broker implements LinkedBroker {
     this.requestLog = new RequestLog(options.limits.requestLogSize, options.keepsFields)
     const { storage } = options
     this.#cleaner = logCleanerOf({ env, storage, config, replicas: this.replicas, purgatory: this.purgatory })
-    this.#cleaner.start()
     this.replicas.start()
     this.#scheduleRetention()
   }

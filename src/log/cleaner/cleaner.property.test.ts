@@ -71,7 +71,7 @@ class Run {
       logs: () => [this.#log.cleanable],
       applyRetention: () => {},
     })
-    this.#cleaner.start()
+    this.#cleaner.wake()
   }
 
   take(step: Step): void {

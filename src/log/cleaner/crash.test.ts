@@ -95,7 +95,7 @@ const before = filled(template)
 function cleaned(): string[] {
   const { env, log, cleaner } = begin(template.fork())
   log.updateHighWatermark(24)
-  cleaner.start()
+  cleaner.wake()
   env.advance(3000)
   return recordsOf(log)
 }
@@ -109,7 +109,7 @@ function dieAt(change: number, disk: SimulatedDisk, isPower: boolean): boolean {
   disk.strikeAfter(change, () => {
     isDead = true
   })
-  cleaner.start()
+  cleaner.wake()
   for (const end = env.now() + 3000; !isDead && env.now() < end; ) {
     env.advance(Math.max(1, (env.nextDue ?? end) - env.now()))
   }
@@ -132,7 +132,7 @@ function checkAfterwards(disk: SimulatedDisk): void {
   expect(log.logEndOffset).toBe(24)
   expect(env.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
   log.updateHighWatermark(24)
-  cleaner.start()
+  cleaner.wake()
   env.advance(3000)
   expect(recordsOf(log)).toEqual(goal)
   expect(log.offsetForTimestamp(T)?.offset).toBe(Number.parseInt(goal[0], 10))

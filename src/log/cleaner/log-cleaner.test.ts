@@ -39,7 +39,7 @@ function makeCleaner(config: Partial<LogConfig> = {}, cleaner: Partial<CleanerCo
         for (const each of logs_()) each.applyRetention(env.now())
       },
     })
-    made.start()
+    made.wake()
     cleaners.push(made)
     return made
   }
@@ -502,7 +502,7 @@ describe('what a cleaner meets', () => {
       logs: () => [log.cleanable],
       applyRetention: () => {},
     })
-    cleaner.start()
+    cleaner.wake()
     env.advance(2500)
     expect(texts(log).length).toBe(12)
     expect(env.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toContain(

@@ -65,7 +65,7 @@ export class LogCleaner {
   #timer: Timer | undefined
   #current: Current | undefined
   #isStopped = false
-  #isAsleep = false
+  #isAsleep = true
 
   constructor(options: LogCleanerOptions) {
     this.#env = options.env
@@ -73,13 +73,9 @@ export class LogCleaner {
     this.#points = new CleanerPoints(options.storage, options.env)
   }
 
-  start(): void {
-    this.#rest(this.#options.config().backoffMs)
-  }
-
-  /** There may be something to clean: see `LogListener`. */
+  /** There may be something to clean: see `LogListener`. It sleeps until it is told that. */
   wake(): void {
-    if (this.#isAsleep) this.start()
+    if (this.#isAsleep) this.#rest(this.#options.config().backoffMs)
   }
 
   /** Gives up what it is doing, and does nothing more. Settles once what it knows is written down. */
