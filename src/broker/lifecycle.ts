@@ -112,7 +112,8 @@ export class BrokerLifecycle {
     const intervalMs = this.#config.number('broker.heartbeat.interval.ms')
     const hurries = !this.#up.settled || this.#leaving !== undefined
     this.#timer?.cancel()
-    this.#timer = this.#env.timer(hurries ? Math.min(intervalMs, HURRY_MS) : intervalMs, step)
+    // By the clock of those who live in the same time: when a test moves the broker's, nobody has been silent.
+    this.#timer = this.#env.timer(hurries ? Math.min(intervalMs, HURRY_MS) : intervalMs, step, 'client')
   }
 
   /** Asks to be let go: settles when no partition is led here any more, at the latest after `timeoutMs`. */
@@ -124,7 +125,7 @@ export class BrokerLifecycle {
       leaving.settle()
       return leaving
     }
-    const late = this.#env.timer(timeoutMs, () => leaving.settle())
+    const late = this.#env.timer(timeoutMs, () => leaving.settle(), 'client')
     leaving.whenSettled(() => late.cancel())
     this.#heartbeat()
     return leaving

@@ -167,7 +167,9 @@ export class BrokerNode {
     }
     this.resume()
     const broker = this.#broker
-    broker.lifecycle.leave(LEAVE_TIMEOUT_MS).whenSettled(() => {
+    const leaves = broker.config.boolean('controlled.shutdown.enable')
+    const left = leaves ? broker.lifecycle.leave(LEAVE_TIMEOUT_MS) : Later.of<void>(this.#env.turns, undefined)
+    left.whenSettled(() => {
       broker.shutdown().whenSettled(() => {
         // It may have been killed meanwhile.
         if (this.#state === 'running' && this.#broker === broker) {

@@ -5,7 +5,8 @@ import { Later } from '../util/later.ts'
 /**
  * The network between the nodes of a cluster: every pair of nodes has a link, with a way in each direction that can be cut, slow, or
  * deliver twice. It knows no messages: it carries calls. What is sent on one way arrives in order, as on a TCP connection;
- * what is lost is told to who sent it, as when a connection breaks, but not whether it had arrived.
+ * what is lost is told to who sent it, as when a connection breaks, but not whether it had arrived. Its time is that of the world outside: moving the
+ * brokers' clock on does not make a message late.
  */
 
 export type NodeId = number
@@ -110,7 +111,7 @@ export class Network {
   call<T>(from: NodeId, to: NodeId, timeoutMs: number, work: () => Later<T>): Later<T | undefined> {
     const { turns } = this.#env
     const result = new Later<T | undefined>(turns)
-    const timer = this.#env.timer(timeoutMs, () => fail())
+    const timer = this.#env.timer(timeoutMs, () => fail(), 'client')
     const forget = () => {
       timer.cancel()
       this.#way(from, to).lost.delete(fail)
@@ -152,7 +153,7 @@ export class Network {
       if (due <= now) this.#env.turns.enqueue(arrive)
       else {
         way.lastDue = due
-        this.#env.timer(due - now, arrive)
+        this.#env.timer(due - now, arrive, 'client')
       }
     }
   }
@@ -160,7 +161,7 @@ export class Network {
   #lose(way: Way, fail: () => void): void {
     if (way.lost.has(fail)) return
     way.lost.add(fail)
-    this.#env.timer(NOTICE_MS, fail)
+    this.#env.timer(NOTICE_MS, fail, 'client')
   }
 
   #node(id: NodeId): Node {

@@ -146,6 +146,17 @@ describe('startCluster', () => {
     await cluster.settled()
   })
 
+  it('moves its clock without anybody falling silent', { timeout: 60_000 }, async () => {
+    await using cluster = await start({ time: 'virtual', topics: ['orders:3'] })
+    await cluster.settled()
+    await cluster.advance('8d')
+    await new Promise(resolve => setTimeout(resolve, 1500))
+    await cluster.settled()
+    expect((await cluster.events()).filter(({ type }) => type !== 'broker')).toEqual([])
+    expect(await cluster.timeline()).not.toContain(' fenced')
+    await expect(cluster.advance('soon')).rejects.toThrow('not a span of time')
+  })
+
   it('refuses connections while a broker is dead, and holds them while it is paused', { timeout: 60_000 }, async () => {
     await using cluster = await start()
     const broker = cluster.broker(2)

@@ -43,6 +43,7 @@ const BROKER_DOCS: Readonly<Record<string, string>> = {
   'broker.rack': 'The rack of this broker, told to clients.',
   'broker.session.timeout.ms': 'After how much silence a broker is fenced: others lead then.',
   'connections.max.idle.ms': 'A connection on which nothing happens for so long is closed.',
+  'controlled.shutdown.enable': 'Whether a broker that is stopped gives its leaderships away first.',
   'default.replication.factor': 'Replicas of topics that do not say.',
   'delete.topic.enable': 'Whether topics may be deleted.',
   'fetch.max.bytes': 'The most bytes that a fetch is answered with, but for its first batch.',

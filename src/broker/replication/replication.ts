@@ -46,10 +46,11 @@ export class Replication {
 
   /** Twice in the time that a follower may lag, as Kafka does. */
   #scheduleIsrShrinking(): void {
-    this.#isrTimer = this.#env.timer(this.#config.number('replica.lag.time.max.ms') / 2, () => {
+    const look = () => {
       this.#replicas.shrinkIsrs()
       this.#scheduleIsrShrinking()
-    })
+    }
+    this.#isrTimer = this.#env.timer(this.#config.number('replica.lag.time.max.ms') / 2, look, 'client')
   }
 
   /** A partition that is led here has other in-sync replicas to ask for. */
