@@ -94,6 +94,10 @@ export class ObservedLog {
   flushedOffset = 0
   /** What lies below must be there after the crashes that have been. */
   promisedOffset = 0
+  /** Its process has ended, and no other has opened it yet: what came last was not seen. */
+  isStale = false
+  /** A crash may have taken what was acknowledged. */
+  mayHaveLost = false
   /** Its topic was deleted. */
   isGone = false
   /** A bit of its files was turned over: what it still holds may be less. */

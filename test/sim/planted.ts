@@ -3,11 +3,17 @@
  * a simulation runs, or by a file system that lies. Nothing in `src/` knows of them.
  */
 
+import { CLEAN_SHUTDOWN_FILE } from '../../src/broker/data-directory.ts'
+import { assignors } from '../../src/client/index.ts'
 import { GroupCoordinator } from '../../src/coordinator/group/group-coordinator.ts'
 import type { CoordinatorLog } from '../../src/coordinator/ports.ts'
+import { BatchScanner } from '../../src/log/batch-scanner.ts'
 import { Log } from '../../src/log/log.ts'
+import { RecordsError } from '../../src/records/records-error.ts'
+import { DiskStorage } from '../../src/storage/disk-storage.ts'
 import type { FileId, FileSystem, FileSystemFailure } from '../../src/storage/file-system.ts'
 import { Later } from '../../src/util/later.ts'
+import { DUPLICATE } from '../property/planted.ts'
 import type { WantedPlan } from './plan.ts'
 import type { ProcessEnv } from './process-env.ts'
 import type { SimulatedFileSystem } from './simulated-file-system.ts'
@@ -86,8 +92,9 @@ export const PLANTED: readonly PlantedFault[] = [
     name: 'applies before it appends',
     plan: {
       storage: 'disk',
-      groups: [],
-      faults: { fullDisks: 8, kills: 5, powerCuts: 0, flips: 0 },
+      administers: false,
+      groups: [{ id: 'g', topics: ['t1'], members: 3, assignor: assignors[0] }],
+      faults: { fullDisks: 10, kills: 8, powerCuts: 0, flips: 0, diskErrors: 0, stops: 0 },
     },
     plant: () =>
       replace(GroupCoordinator.prototype, 'elected', original => {
@@ -104,6 +111,36 @@ export const PLANTED: readonly PlantedFault[] = [
             replay: visit => log.replay(visit),
           }
           original.call(this, partition, hasty)
+        }
+      }),
+  },
+  {
+    name: 'takes a torn tail for the end of the log and leaves it there',
+    plan: { storage: 'disk', faults: { kills: 6, powerCuts: 4, flips: 0, diskErrors: 0, fullDisks: 0 } },
+    plant: () =>
+      replace(BatchScanner.prototype, 'next', original => {
+        return function (this: BatchScanner) {
+          try {
+            return original.call(this)
+          } catch (error) {
+            if (error instanceof RecordsError) return false
+            throw error
+          }
+        }
+      }),
+  },
+  {
+    name: 'appends a batch again that was sent again',
+    plan: { faults: { resets: 30, cutOffs: 3, flips: 0 } },
+    plant: DUPLICATE.plant,
+  },
+  {
+    name: 'leaves the mark of a good stop behind',
+    plan: { storage: 'disk', faults: { stops: 3, kills: 4, powerCuts: 0, flips: 0, diskErrors: 0, fullDisks: 0 } },
+    plant: () =>
+      replace(DiskStorage.prototype, 'remove', original => {
+        return function (this: DiskStorage, path: string) {
+          return original.call(this, path === CLEAN_SHUTDOWN_FILE ? 'nothing' : path)
         }
       }),
   },

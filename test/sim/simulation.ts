@@ -114,6 +114,7 @@ class Simulation {
     this.#contents = new LogContents({
       processes: this.#processes,
       flush,
+      keepsDeletions: this.#keepsDeletions,
       compacted: new Set(this.plan.topics.filter(({ isCompacted }) => isCompacted).map(({ name }) => name)),
       appended: (log, batch) => acknowledged.appended(log, batch),
       lost: (log, batches) => {
@@ -292,6 +293,11 @@ class Simulation {
     reader.close()
   }
 
+  get #keepsDeletions(): boolean {
+    const { fullDisks, diskErrors } = this.plan.faults
+    return fullDisks === 0 && diskErrors === 0
+  }
+
   /** Another process on a copy of each disk comes to the same state. */
   #demandReplay(): void {
     if (this.plan.storage === 'memory' || this.#isDamaged) return
@@ -299,7 +305,7 @@ class Simulation {
       const { running } = process
       if (running === undefined) continue
       const live = stateOf(running)
-      this.#withTwin(process, twin => demandSameState(live, twin))
+      this.#withTwin(process, twin => demandSameState(live, twin, this.#keepsDeletions))
     }
   }
 

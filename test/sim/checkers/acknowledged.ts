@@ -21,6 +21,8 @@ export class Acknowledged implements Checker {
    * not be the first that was sent (as in Kafka).
    */
   readonly #deleted = new Set<string>()
+  readonly #unseen: { record: SentRecord; offset: number }[] = []
+  #isOver = false
   /** By log and producer: the numbers that are in the log, in order. */
   readonly #numbers = new Map<string, number[]>()
 
@@ -41,8 +43,26 @@ export class Acknowledged implements Checker {
     const isThere = (log: ObservedLog) =>
       offset < 0 ? log.offsetOf(id) !== undefined : log.recordAt(offset)?.id === id || log.isDamaged
     if (logs.some(isThere)) return
+    // It may have been appended in the moment of a crash: it has to be there when the log is opened again.
+    const isUnseen = logs.length === 0 || logs.some(log => log.isStale)
+    if (isUnseen && !this.#isOver) {
+      this.#unseen.push({ record, offset })
+      return
+    }
+    if (logs.some(log => log.mayHaveLost)) return
     const found = logs.map(log => `${log.recordAt(offset)?.id} (${log.endOffset} is next)`).join(' or ')
     throw new Violation(NAME, `${id} at ${topic}-${partition} ${offset}, where the log has ${found || 'nothing'}`)
+  }
+
+  step(): void {
+    if (this.#unseen.length > 0)
+      for (const { record, offset } of this.#unseen.splice(0)) this.#acknowledged(record, offset)
+  }
+
+  /** All logs are open now. */
+  healed(): void {
+    this.#isOver = true
+    this.step()
   }
 
   /** A batch is new in a log. */

@@ -27,6 +27,7 @@ export class LogContents implements Checker {
   readonly name = NAME
   readonly #processes: readonly BrokerProcess[]
   readonly #flush: 'os' | 'commit'
+  readonly #keepsDeletions: boolean
   readonly #compacted: ReadonlySet<string>
   readonly #appended: (log: ObservedLog, batch: ObservedBatch) => void
   readonly #lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
@@ -36,6 +37,8 @@ export class LogContents implements Checker {
   constructor(options: {
     processes: readonly BrokerProcess[]
     flush: 'os' | 'commit'
+    /** What DeleteRecords deleted stays so: not with a disk that takes no more, where its note cannot be written. */
+    keepsDeletions: boolean
     /** The topics whose older records of a key may go. */
     compacted: ReadonlySet<string>
     /** Told of each batch that is new in a log. */
@@ -45,6 +48,7 @@ export class LogContents implements Checker {
   }) {
     this.#processes = options.processes
     this.#flush = options.flush
+    this.#keepsDeletions = options.keepsDeletions
     this.#compacted = options.compacted
     this.#appended = options.appended
     this.#lost = options.lost
@@ -123,14 +127,21 @@ export class LogContents implements Checker {
     if (event.type === 'crashing') {
       for (const log of this.#logs.values()) {
         const durable = this.#flush === 'commit' ? Math.max(log.highWatermark, log.flushedOffset) : log.flushedOffset
+        log.isStale = !log.isGone
+        if (event.kind === 'power' && this.#flush === 'os') log.mayHaveLost = true
         log.promisedOffset = Math.min(log.promisedOffset, event.kind === 'power' ? durable : log.endOffset)
       }
     } else if (event.type === 'topicDeleted') {
-      for (const log of this.#logs.values()) if (log.topic === event.topic) log.isGone = true
-    } else if (event.type === 'recordsDeleted') {
+      for (const log of this.#logs.values()) if (log.topic === event.topic) this.#gone(log)
+    } else if (event.type === 'recordsDeleted' && this.#keepsDeletions) {
       const log = this.of(event.topic, event.partition).findLast(({ isGone }) => !isGone)
       if (log !== undefined) log.deletedUpTo = Math.max(log.deletedUpTo, event.offset)
     }
+  }
+
+  #gone(log: ObservedLog): void {
+    log.isGone = true
+    log.isStale = false
   }
 
   #observe(partition: Partition, log: Log): void {
@@ -186,6 +197,7 @@ export class LogContents implements Checker {
   /** The same log in another process: what was promised is there, and what is there is what was there. */
   #reopened(observed: ObservedLog, log: Log): void {
     observed.log = log
+    observed.isStale = false
     // What is known of the high watermark may be old at first.
     observed.lastHighWatermark = 0
     observed.startOffset = 0
