@@ -37,6 +37,7 @@ type options struct {
 	Idempotent          bool               `json:"idempotent"`
 	GiveUpAfterMs       int                `json:"giveUpAfterMs"`
 	RecordsPerSecond    int                `json:"recordsPerSecond"`
+	Patient             bool               `json:"patient"`
 	Partition           int32              `json:"partition"`
 	Partitions          int32              `json:"partitions"`
 	Offset              int64              `json:"offset"`
@@ -240,6 +241,9 @@ func (o options) join(ctx context.Context) (any, error) {
 			client.AddConsumeTopics(o.Topic)
 		case errors.Is(err, kerr.UnknownTopicOrPartition):
 			// It goes on asking, and only tells.
+		case err != nil && o.Patient:
+			// It tells of brokers that went away, and goes on by itself.
+			fmt.Fprintln(os.Stderr, err)
 		case err != nil:
 			return nil, err
 		}
