@@ -19,6 +19,7 @@ import { Topics } from './checkers/topics.ts'
 import { FaultSchedule } from './faults.ts'
 import { type Checker, History, Violation } from './history.ts'
 import { SimulatedNetwork } from './network.ts'
+import type { ObservedLog } from './observed-log.ts'
 import { watchOpenedLogs } from './opened-logs.ts'
 import { drawPlan, type Plan, type PlannedGroup, type WantedPlan } from './plan.ts'
 import { AdminActor } from './workload/admin-actor.ts'
@@ -264,8 +265,10 @@ class Simulation {
   #audit(): void {
     const reader = new ClientProcess('audit', this.#clients, this.#chance.fork())
     const logs = this.#contents.logs.filter(log => !log.isGone && !log.isDamaged && !log.topic.startsWith('__'))
-    const wanted = new Set<string>()
-    for (const log of logs) for (const { offset, id } of log.demanded()) wanted.add(`${log.name} ${offset} ${id}`)
+    const wanted = new Map<string, { log: ObservedLog; offset: number }>()
+    for (const log of logs) {
+      for (const { offset, id } of log.demanded()) wanted.set(`${log.name} ${offset} ${id}`, { log, offset })
+    }
     const consumer = reader.do(() => {
       const created = new Consumer(reader.client, { autoOffsetReset: 'earliest' })
       created.assign(logs.map(({ topic, partition }) => ({ topic, partition })))
@@ -281,6 +284,8 @@ class Simulation {
             wanted.delete(`${topic}-${partition} ${offset} ${id}`)
           }
         }
+        // Retention goes on meanwhile.
+        for (const [key, { log, offset }] of wanted) if (offset < log.startOffset) wanted.delete(key)
         if (wanted.size > 0) reader.env.timer(5, poll)
       })
     reader.do(poll)
@@ -288,7 +293,7 @@ class Simulation {
       'all is read again',
       () => wanted.size === 0,
       AUDIT_MS,
-      () => [...wanted].slice(0, 5).join(', '),
+      () => [...wanted.keys()].slice(0, 5).join(', '),
     )
     reader.close()
   }
