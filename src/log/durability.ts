@@ -23,6 +23,7 @@ export interface DurabilityOptions {
   env: Env
   local: LocalLog
   state: LogState
+  directory: string
   topicPartition: string
   /** See `LogListener`. */
   flushed?(): void
@@ -48,6 +49,7 @@ export class Durability {
     this.#flushes = new Flushes({
       turns: env.turns,
       filesBetween: (from, to) => local.segments.filesBetween(from, to, local.endOffset),
+      syncNames: () => storage.syncDirectory(options.directory),
       flushed: options.flushed,
       failed: failure => {
         env.log('error', 'a log failed and is offline', { partition: topicPartition, error: failure.message })

@@ -23,6 +23,8 @@ export interface FlushesOptions {
   offset?: number
   /** The files with what was appended at or behind `from` and before `to`, as they are now. */
   filesBetween(from: number, to: number): FilesToFlush
+  /** Brings the names of the files to the disk: after a cut, files that are gone must not come back. */
+  syncNames?(): Later<FlushResult>
   /** Called when {@link Flushes.offset} has moved. */
   flushed?(): void
   /** Called once, when a flush fails. */
@@ -103,14 +105,13 @@ export class Flushes {
   #begin(): void {
     if (this.#failure !== undefined || this.#isDone(this.#wanted)) return this.#settle()
     const { turns, filesBetween } = this.#options
-    const { files, endOffset } = filesBetween(this.#offset, this.#wanted)
+    // The file that was cut is the last, and may be empty now.
+    const { files, endOffset } = filesBetween(this.#offset, this.#isCut ? Number.MAX_SAFE_INTEGER : this.#wanted)
     this.#limit = endOffset
     this.#isRunning = true
+    const names = this.#isCut ? (this.#options.syncNames?.() ?? []) : []
     this.#isCut = false
-    allOf(
-      turns,
-      files.map(file => file.flush()),
-    ).whenSettled(failure => {
+    allOf(turns, [...files.map(file => file.flush())].concat(names)).whenSettled(failure => {
       this.#isRunning = false
       if (failure !== undefined) return this.fail(failure)
       const moved = this.#limit > this.#offset

@@ -55,6 +55,7 @@ export abstract class ReadableLog {
       env,
       local: this.local,
       state: this.state,
+      directory,
       topicPartition: this.topicPartition,
       flushed: () => listener.flushed?.(),
       failed: failure => listener.failed?.(failure),
