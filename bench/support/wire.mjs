@@ -16,12 +16,12 @@ export function apiVersions() {
   return frame(18, 0)
 }
 
-export function createTopic(name, partitions) {
-  return createTopics([name], partitions)
+export function createTopic(name, partitions, replicationFactor = 1) {
+  return createTopics([name], partitions, replicationFactor)
 }
 
-export function createTopics(names, partitions) {
-  const topics = names.flatMap(name => [string(name), int32(partitions), int16(1), int32(0), int32(0)])
+export function createTopics(names, partitions, replicationFactor = 1) {
+  const topics = names.flatMap(name => [string(name), int32(partitions), int16(replicationFactor), int32(0), int32(0)])
   return frame(19, 2, int32(names.length), ...topics, int32(30_000), int8(0))
 }
 
@@ -38,6 +38,41 @@ export function metadata() {
   return frame(3, 1, int32(-1))
 }
 
+/** Where the brokers of a Metadata v1 answer are, by id, and who leads each partition of a topic in it; −1 is nobody. */
+export function readMetadata(answer, topic) {
+  let at = 4
+  const int = () => answer.readInt32BE((at += 4) - 4)
+  const text = () => {
+    const length = answer.readInt16BE(at)
+    at += 2 + Math.max(0, length)
+    return length < 0 ? null : answer.toString('utf8', at - length, at)
+  }
+  const addresses = new Map()
+  for (let left = int(); left > 0; left--) {
+    const id = int()
+    addresses.set(id, { host: text(), port: int() })
+    text()
+  }
+  int()
+  const leaders = []
+  for (let left = int(); left > 0; left--) {
+    at += 2
+    const name = text()
+    at += 1
+    for (let partitions = int(); partitions > 0; partitions--) {
+      at += 2
+      const index = int()
+      const leader = int()
+      for (let lists = 2; lists > 0; lists--) {
+        const length = int()
+        at += 4 * length
+      }
+      if (name === topic) leaders[index] = leader
+    }
+  }
+  return { addresses, leaders }
+}
+
 /** The first error in an answer of CreateTopics v2 (where a message stands beside each) or DeleteTopics v1. */
 export function firstError(answer, hasMessages) {
   const count = answer.readInt32BE(8)
@@ -52,8 +87,8 @@ export function firstError(answer, hasMessages) {
   return 0
 }
 
-export function produce(topic, partition, batch) {
-  const header = [string(null), int16(1), int32(30_000), int32(1), string(topic), int32(1), int32(partition)]
+export function produce(topic, partition, batch, acks = 1) {
+  const header = [string(null), int16(acks), int32(30_000), int32(1), string(topic), int32(1), int32(partition)]
   return frame(0, 7, ...header, int32(batch.length), batch)
 }
 

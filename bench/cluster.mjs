@@ -1,0 +1,159 @@
+/**
+ * What a cluster costs: its start, Produce with acks=all and a replication factor of 3 beside one of 1, and the memory of replicas. Requests are
+ * encoded beforehand and go out from raw sockets, one connection for each partition with five in flight, as in `throughput.mjs`.
+ *
+ *   node bench/cluster.mjs [--starts 5] [--megabytes 192] [--partitions 4] [--replicas 10000] [--kafka]
+ */
+import { performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { askOnce, leadersOf, startKafkaCluster, startOttlaCluster } from './support/clusters.mjs'
+import { Link } from './support/link.mjs'
+import { median, printTable } from './support/numbers.mjs'
+import { createTopic, deleteTopic, firstError, produce, produceError, recordBatch } from './support/wire.mjs'
+
+const { values: options } = parseArgs({
+  options: {
+    starts: { type: 'string', default: '5' },
+    megabytes: { type: 'string', default: '192' },
+    partitions: { type: 'string', default: '4' },
+    replicas: { type: 'string', default: '10000' },
+    kafka: { type: 'boolean', default: false },
+  },
+})
+const partitions = Number(options.partitions)
+const totalBytes = Number(options.megabytes) * 1e6
+const IN_FLIGHT = 5
+const BATCHES = [
+  { recordBytes: 1000, records: 15 },
+  { recordBytes: 1000, records: 250 },
+]
+/** Of a topic that is made to count what a replica takes. */
+const PARTITIONS_A_TOPIC = 100
+
+console.log(`Node ${process.version}\n`)
+printTable(await starts())
+const produced = await produceRows(await startOttlaCluster({ brokers: 3 }))
+if (options.kafka) produced.push(...(await produceRows(await startKafkaCluster({ brokers: 3, configs: {} }))))
+console.log(`acks=all, ${partitions} connections, ${options.megabytes} MB a row\n`)
+printTable(produced)
+printTable(await memoryRows())
+
+async function starts() {
+  const rows = []
+  for (const brokers of [1, 3, 9]) {
+    const found = []
+    for (let time = 0; time < Number(options.starts); time++) {
+      const cluster = await startOttlaCluster({ brokers })
+      found.push({ ...cluster, resident: cluster.residentMegabytes() })
+      await cluster.stop()
+    }
+    rows.push({
+      brokers,
+      'start ms': median(found.map(({ startMs }) => startMs)),
+      'import ms': median(found.map(({ importMs }) => importMs)),
+      'resident MB': median(found.map(({ resident }) => resident)),
+    })
+  }
+  return rows
+}
+
+async function ask({ addresses }, frame) {
+  const [host, port] = addresses[0].split(':')
+  return askOnce({ host, port }, frame, 60_000)
+}
+
+async function makeTopic(cluster, topic, count, replicationFactor) {
+  const error = firstError(await ask(cluster, createTopic(topic, count, replicationFactor)), true)
+  if (error !== 0) throw new Error(`${cluster.name}: CreateTopics was answered with error ${error}`)
+  return leadersOf(cluster, topic, count)
+}
+
+async function produceRows(cluster) {
+  const rows = []
+  // The first run finds everything cold.
+  await produceTo(cluster, 'warm-up', 3, BATCHES[0])
+  for (const [index, batch] of BATCHES.entries()) {
+    for (const replicationFactor of [1, 3]) {
+      rows.push(await produceTo(cluster, `bench-${index}-${replicationFactor}`, replicationFactor, batch))
+    }
+  }
+  await cluster.stop()
+  return rows
+}
+
+async function produceTo(cluster, topic, replicationFactor, { recordBytes, records }) {
+  const batch = recordBatch(Array.from({ length: records }, () => Buffer.alloc(recordBytes, 'x')))
+  const requests = Math.ceil(totalBytes / batch.length / partitions)
+  const bytes = requests * partitions * batch.length
+  const leaders = await makeTopic(cluster, topic, partitions, replicationFactor)
+  const [began, cpu] = [performance.now(), cluster.cpuSeconds()]
+  await Promise.all(leaders.map((leader, partition) => blast(leader, produce(topic, partition, batch, -1), requests)))
+  const seconds = (performance.now() - began) / 1000
+  const row = {
+    cluster: cluster.name,
+    'replication factor': replicationFactor,
+    'batch kB': batch.length / 1000,
+    'MB/s': bytes / 1e6 / seconds,
+    'CPU s/GB': (cluster.cpuSeconds() - cpu) / (bytes / 1e9),
+  }
+  await ask(cluster, deleteTopic(topic))
+  return row
+}
+
+/** Sends `count` requests with {@link IN_FLIGHT} of them unanswered. */
+async function blast({ host, port }, request, count) {
+  let sent = 0
+  let answered = 0
+  await new Promise((resolve, reject) => {
+    const opening = Link.open(port, host, answer => {
+      const error = produceError(answer)
+      if (error !== 0) reject(new Error(`Produce was answered with error ${error}`))
+      if (++answered === count) opening.then(link => resolve(link.close()))
+      else if (sent < count) send(opening.link)
+    })
+    const send = link => {
+      sent++
+      link.write(request)
+    }
+    opening.then(link => {
+      opening.link = link
+      while (sent < Math.min(IN_FLIGHT, count)) send(link)
+    }, reject)
+  })
+}
+
+/** Resident memory for replicas without records, and for records with one copy and with three. */
+async function memoryRows() {
+  const rows = []
+  const replicas = Number(options.replicas)
+  const cluster = await startOttlaCluster({ brokers: 3 })
+  const before = cluster.residentMegabytes()
+  const topics = Math.ceil(replicas / 3 / PARTITIONS_A_TOPIC)
+  for (let index = 0; index < topics; index++) await makeTopic(cluster, `many-${index}`, PARTITIONS_A_TOPIC, 3)
+  const more = cluster.residentMegabytes() - before
+  const made = topics * PARTITIONS_A_TOPIC * 3
+  rows.push({
+    what: `${made.toLocaleString('en')} replicas, empty`,
+    'resident MB more': more,
+    'kB each': (more * 1024) / made,
+  })
+  await cluster.stop()
+  for (const replicationFactor of [1, 3]) {
+    const filled = await startOttlaCluster({ brokers: 3 })
+    const empty = filled.residentMegabytes()
+    const batch = recordBatch(Array.from({ length: 15 }, () => Buffer.alloc(1000, 'x')))
+    const requests = Math.ceil(totalBytes / batch.length / partitions)
+    const leaders = await makeTopic(filled, 'full', partitions, replicationFactor)
+    await Promise.all(
+      leaders.map((leader, partition) => blast(leader, produce('full', partition, batch, -1), requests)),
+    )
+    const megabytes = (requests * partitions * batch.length) / 1e6
+    rows.push({
+      what: `${Math.round(megabytes)} MB of records, replication factor ${replicationFactor}`,
+      'resident MB more': filled.residentMegabytes() - empty,
+      'kB each': Number.NaN,
+    })
+    await filled.stop()
+  }
+  return rows
+}
