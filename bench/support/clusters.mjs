@@ -13,13 +13,13 @@ import { promisify } from 'node:util'
 import { CLEAN_ENV, cpuSeconds, residentMegabytes } from './processes.mjs'
 import { metadata, readMetadata } from './wire.mjs'
 
-const path = relative => fileURLToPath(new URL(relative, import.meta.url))
-const KAFKA = path('../../test/oracle/kafka')
+const CLUSTER = fileURLToPath(new URL('./cluster.mjs', import.meta.url))
+const KAFKA = fileURLToPath(new URL('../../test/oracle/kafka', import.meta.url))
 const run = promisify(execFile)
 
 /** Starts Ottla's cluster; the options are those of `startCluster`. */
 export async function startOttlaCluster(options) {
-  const child = fork(path('./cluster.mjs'), [JSON.stringify(options)], { env: CLEAN_ENV })
+  const child = fork(CLUSTER, [JSON.stringify(options)], { env: CLEAN_ENV })
   const [{ addresses, importMs, startMs }] = await once(child, 'message')
   const waiting = new Map()
   let lastId = 0
