@@ -213,7 +213,7 @@ export class LogContents implements Checker {
     if (found === undefined) return
     // Of what was not promised any batch may be gone, at the end of a segment also one with others behind it, as in Kafka.
     const there = new Set(found.map(({ baseOffset }) => baseOffset))
-    const mayBeLost = ({ baseOffset }: ObservedBatch) => baseOffset >= observed.promisedOffset
+    const mayBeLost = ({ baseOffset }: ObservedBatch) => observed.isDamaged || baseOffset >= observed.promisedOffset
     const lost = observed.batches.filter(batch => mayBeLost(batch) && !there.has(batch.baseOffset))
     observed.remove(lost, logEndOffset)
     this.#lost(observed, lost)
