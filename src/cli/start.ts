@@ -79,7 +79,13 @@ async function start(options: StartOptions, version: string): Promise<void> {
     const hint = 'name a directory with --data, or leave --flush out'
     throw new OttlaError('OTTLA_INVALID_OPTION', '--flush is for brokers with --data', { hint })
   }
-  const broker = await launch(options).catch(explain)
+  const broker = await launch(options, error => {
+    // Nothing can be decided any more; whoever watches over the process is to start it again.
+    if (error instanceof OttlaError && error.code === 'OTTLA_DATA_DIR_FAILED') {
+      process.exitCode = 1
+      void broker.close()
+    }
+  }).catch(explain)
   stopOnSignal(broker)
   const screen = renderScreen({
     version,
@@ -94,8 +100,9 @@ async function start(options: StartOptions, version: string): Promise<void> {
   process.stdout.write(screen)
 }
 
-async function launch(options: StartOptions): Promise<RunningBroker | RunningCluster> {
+async function launch(options: StartOptions, onFatal: (error: Error) => void): Promise<RunningBroker | RunningCluster> {
   const shared = {
+    onFatal,
     port: options.port,
     host: options.host,
     topics: options.topic,

@@ -49,7 +49,11 @@ export async function openCluster(
     cleanShutdown: directory.cleanShutdown,
   })
   try {
-    const onMetadataFailure = ({ message }: { message: string }) => onFatal(new Error(message))
+    const onMetadataFailure = ({ message }: { message: string }) => {
+      const hint = 'look at the disk, and start the broker again: it finds what really is there'
+      const text = `what the cluster decides cannot be brought to ${dataDir}: ${message}`
+      onFatal(new OttlaError('OTTLA_DATA_DIR_FAILED', text, { hint }))
+    }
     return new DiskCluster({ ...shared, storage, directory, onMetadataFailure })
   } catch (error) {
     await env.settled(() => storage.close())

@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
+import fs, { readdirSync } from 'node:fs'
 import { type Consumer, Kafka, logLevel } from 'kafkajs'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type BrokerOptions, type RunningBroker, startBroker } from '../../src/node/index.ts'
 import { temporaryDirectory } from '../support/disk.ts'
 
@@ -115,5 +115,65 @@ describe.each([
     await expect(broker.reset()).rejects.toMatchObject(refused)
     await expect(broker.snapshot()).rejects.toMatchObject(refused)
     await expect(broker.restore({ clusterId: broker.clusterId, id: 1 })).rejects.toMatchObject(refused)
+  })
+})
+
+describe('a disk that fails', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  /** Syncs of files fail, or only the next one. */
+  function failSyncs(which: 'all' | 'next'): void {
+    const fail = ((_: number, done: fs.NoParamCallback) => {
+      setImmediate(() => done(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' })))
+    }) as typeof fs.fdatasync
+    const spy = vi.spyOn(fs, 'fdatasync')
+    if (which === 'all') spy.mockImplementation(fail)
+    else spy.mockImplementationOnce(fail)
+  }
+
+  it('is told of when what the cluster decides cannot be brought to it', async () => {
+    let told: (error: Error) => void = () => {}
+    const fatal = new Promise<Error>(resolve => {
+      told = resolve
+    })
+    const broker = await start({ dataDir: temporaryDirectory(), onFatal: error => told(error) })
+    failSyncs('all')
+    const admin = clientOf(broker).admin({ retry: { retries: 0 } })
+    await admin.connect()
+    const created = admin.createTopics({ topics: [{ topic: 'orders' }] }).catch(error => error)
+    expect(await fatal).toMatchObject({
+      code: 'OTTLA_DATA_DIR_FAILED',
+      message: expect.stringContaining('EIO: i/o error, fdatasync'),
+      hint: expect.stringContaining('start the broker again'),
+    })
+    await broker.close()
+    expect(await created).toBeInstanceOf(Error)
+  })
+
+  it('takes one partition offline until the broker is started again, and acknowledges nothing that is not on it', async () => {
+    const dataDir = temporaryDirectory()
+    const broker = await start({ dataDir, flush: 'commit', topics: ['orders', 'others'] })
+    await produce(broker, 'orders', ['safe'])
+    failSyncs('next')
+    const producer = clientOf(broker).producer({ retry: { retries: 0 } })
+    await producer.connect()
+    const lost = producer.send({ topic: 'orders', messages: [{ value: 'lost' }] })
+    await expect(lost).rejects.toThrow()
+    // The disk is well again, and nobody knows what it has.
+    await expect(producer.send({ topic: 'orders', messages: [{ value: 'refused' }] })).rejects.toThrow()
+    await producer.disconnect()
+    // One of its own, since kafkajs gives up on all topics of a producer when one of them has no leader.
+    const other = clientOf(broker).producer()
+    await other.connect()
+    await other.send({ topic: 'others', messages: [{ value: 'kept' }] })
+    await other.disconnect()
+    await broker.close()
+    expect(readdirSync(dataDir)).not.toContain('.kafka_cleanshutdown')
+
+    const again = await start({ dataDir, flush: 'commit' })
+    await produce(again, 'orders', ['more'])
+    const seen = await consume(again, 'orders', 'group', 2)
+    expect(seen[0]).toBe('safe')
+    expect(await consume(again, 'others', 'group-2', 1)).toEqual(['kept'])
   })
 })
