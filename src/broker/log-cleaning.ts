@@ -26,7 +26,10 @@ export function logCleanerOf(options: {
     storage,
     config: () => cleanerConfigOf(config),
     *logs() {
-      for (const { openedLog } of compacted()) if (openedLog) yield openedLog.cleanable
+      for (const { openedLog } of compacted()) {
+        // Nothing is to be done in the others, and where time is moved by weeks they are looked at again and again.
+        if (openedLog && (openedLog.segmentCount > 1 || openedLog.config.delete)) yield openedLog.cleanable
+      }
     },
     applyRetention() {
       for (const partition of compacted()) {
