@@ -120,6 +120,8 @@ export class LogDirectory {
     this.#logs.set(topicPartition, log)
     this.#opened.add(topicPartition)
     this.#unchecked.delete(topicPartition)
+    // The log is shorter than it was: what comes in its place must not be taken for what was on the disk.
+    if (log.recoveryPoint < (this.#recoveryPoints.get(topicPartition) ?? 0)) this.#writeRecoveryPoints()
     return log
   }
 
