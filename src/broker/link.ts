@@ -131,6 +131,8 @@ export interface PeerMessages {
 
 export interface ReplicaFetchRequest {
   readonly replicaId: number
+  /** Counts the fetches of a follower, so that one that arrives twice is known. */
+  readonly number: number
   readonly brokerEpoch: number
   readonly maxWaitMs: number
   readonly minBytes: number

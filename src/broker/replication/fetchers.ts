@@ -6,6 +6,7 @@ export class Fetchers {
   readonly #context: FetcherContext
   readonly #byLeader = new Map<number, ReplicaFetcher>()
   readonly #leaders = new Map<string, number>()
+  #lastNumber = 0
 
   constructor(context: FetcherContext) {
     this.#context = context
@@ -18,7 +19,7 @@ export class Fetchers {
     if (this.#leaders.get(partition.key) !== leader) this.remove(partition.key)
     let fetcher = this.#byLeader.get(leader)
     if (fetcher === undefined) {
-      fetcher = new ReplicaFetcher(leader, this.#context)
+      fetcher = new ReplicaFetcher(leader, this.#context, () => ++this.#lastNumber)
       this.#byLeader.set(leader, fetcher)
     }
     this.#leaders.set(partition.key, leader)

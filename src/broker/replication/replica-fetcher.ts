@@ -19,6 +19,9 @@ export interface FetcherContext {
   readonly link: Link
 }
 
+/** Numbers that no other fetch of this broker has. */
+type NextNumber = () => number
+
 /** A partition that is followed. */
 interface Followed {
   readonly partition: Partition
@@ -30,6 +33,7 @@ interface Followed {
 export class ReplicaFetcher {
   readonly #leaderId: number
   readonly #context: FetcherContext
+  readonly #nextNumber: NextNumber
   readonly #followed = new Map<string, Followed>()
   /** The number of the fetch that is under way: answers to others are too late. */
   #current = 0
@@ -37,8 +41,9 @@ export class ReplicaFetcher {
   #timer: Timer | undefined
   #stopped = false
 
-  constructor(leaderId: number, context: FetcherContext) {
+  constructor(leaderId: number, context: FetcherContext, nextNumber: NextNumber) {
     this.#leaderId = leaderId
+    this.#nextNumber = nextNumber
     this.#context = context
   }
 
@@ -83,7 +88,10 @@ export class ReplicaFetcher {
     const due = [...this.#followed.values()].filter(({ notBefore }) => notBefore <= now)
     const targets = due.flatMap(followed => this.#targetOf(followed) ?? [])
     if (targets.length === 0) return this.#rest(now)
+    const number = this.#nextNumber()
+    this.#current = number
     const request = {
+      number,
       replicaId: this.#context.brokerId,
       brokerEpoch: this.#context.brokerEpoch(),
       maxWaitMs: config.number('replica.fetch.wait.max.ms'),
@@ -91,7 +99,6 @@ export class ReplicaFetcher {
       maxBytes: config.number('replica.fetch.response.max.bytes'),
       partitions: targets,
     }
-    const number = ++this.#current
     const timeoutMs = config.number('replica.socket.timeout.ms')
     link.sendToPeer(this.#leaderId, 'fetch', request, timeoutMs).whenSettled(reply => {
       if (number !== this.#current || this.#stopped) return

@@ -15,7 +15,7 @@ export class ReplicaFetchServer {
   readonly #replicas: Replicas
   readonly #purgatory: Purgatory
   /** By follower: what it waits for. */
-  readonly #parked = new Map<number, { waitId: number; reply: Later<ReplicaFetchReply> }>()
+  readonly #parked = new Map<number, Parked>()
   /** In the purgatory connections have positive ids. */
   #nextWaitId = -1
 
@@ -26,6 +26,9 @@ export class ReplicaFetchServer {
   }
 
   fetch(request: ReplicaFetchRequest): Later<ReplicaFetchReply> {
+    const parked = this.#parked.get(request.replicaId)
+    // The same one again, from a link that delivers twice: it waits already.
+    if (parked?.number === request.number && parked.brokerEpoch === request.brokerEpoch) return parked.reply
     this.#supersede(request.replicaId)
     const results = this.#readAll(request)
     const bytes = results.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)
@@ -47,7 +50,8 @@ export class ReplicaFetchServer {
   #park(request: ReplicaFetchRequest, results: Result[]): Later<ReplicaFetchReply> {
     const waitId = this.#nextWaitId--
     const reply = new Later<ReplicaFetchReply>(this.#env.turns)
-    this.#parked.set(request.replicaId, { waitId, reply })
+    const { number, brokerEpoch } = request
+    this.#parked.set(request.replicaId, { number, brokerEpoch, waitId, reply })
     const done = () => {
       if (this.#parked.get(request.replicaId)?.waitId === waitId) this.#parked.delete(request.replicaId)
       reply.settle(replyOf(this.#readAll(request)))
@@ -103,6 +107,14 @@ export class ReplicaFetchServer {
       return { target, partition, data, sizeInBytes: 0 }
     }
   }
+}
+
+/** A fetch that waits. */
+interface Parked {
+  readonly number: number
+  readonly brokerEpoch: number
+  readonly waitId: number
+  readonly reply: Later<ReplicaFetchReply>
 }
 
 interface Result {
