@@ -3,7 +3,7 @@ import { toKafkaError } from '../log/append-error.ts'
 import type { AppendResult, Log, LogListener } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
 import { type ErrorName, KafkaError } from '../protocol/errors.ts'
-import { StorageError, type StorageFailure } from '../storage/storage.ts'
+import { isShortOfRoom, StorageError, type StorageFailure } from '../storage/storage.ts'
 import { assert } from '../util/assert.ts'
 import { concat } from '../util/byte-writer.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
@@ -93,7 +93,7 @@ export class Partition {
       this.#advance()
       return this.#log
     } catch (error) {
-      if (error instanceof StorageError && error.code !== 'NO_SPACE') this.#fail(error)
+      if (error instanceof StorageError && !isShortOfRoom(error.code)) this.#fail(error)
       throw toKafkaError(error)
     }
   }

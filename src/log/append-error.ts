@@ -33,8 +33,9 @@ export class ProduceRecordsError extends KafkaError {}
 export function toKafkaError(error: unknown): unknown {
   if (error instanceof RecordsError) return new KafkaError(error.error, error.message)
   if (error instanceof StorageError) {
-    // Trying again would not help a full memory: this one is final for clients, and its message reaches them.
-    return new KafkaError(error.code === 'NO_SPACE' ? 'POLICY_VIOLATION' : 'KAFKA_STORAGE_ERROR', error.message)
+    // Trying again would not help a full memory: this one is final for clients, and its message reaches them. A disk may
+    // have room again soon, and Kafka's clients go on trying for as long as they are told to.
+    return new KafkaError(error.code === 'OVER_LIMIT' ? 'POLICY_VIOLATION' : 'KAFKA_STORAGE_ERROR', error.message)
   }
   return error
 }

@@ -5,7 +5,7 @@
  * of this concerns a storage that is gone with the process.
  */
 
-import type { Storage, StorageFailure } from '../storage/storage.ts'
+import { isShortOfRoom, type Storage, type StorageFailure } from '../storage/storage.ts'
 import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
@@ -144,7 +144,7 @@ export class Durability {
       if (failure === undefined) {
         for (const segment of segments) if (this.#rolled.delete(segment)) segment.retire()
         this.#recoveryPoint = Math.max(this.#recoveryPoint, goal.endOffset)
-      } else if (failure.code === 'NO_SPACE') {
+      } else if (isShortOfRoom(failure.code)) {
         env.log('warn', 'a log cannot be made safe for a restart: it will have to be read then', {
           partition: this.#options.topicPartition,
           error: failure.message,

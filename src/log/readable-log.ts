@@ -7,7 +7,7 @@ import { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Crc32c } from '../records/crc32c.ts'
 import { RecordsError } from '../records/records-error.ts'
-import { type Storage, StorageError, type StorageFailure } from '../storage/storage.ts'
+import { isShortOfRoom, type Storage, StorageError, type StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { toKafkaError } from './append-error.ts'
 import { Durability } from './durability.ts'
@@ -204,7 +204,7 @@ export abstract class ReadableLog {
 
   /** What was met, as a protocol error. A storage that fails, other than for want of room, takes the log offline. */
   protected met(error: unknown): unknown {
-    if (error instanceof StorageError && error.code !== 'NO_SPACE') {
+    if (error instanceof StorageError && !isShortOfRoom(error.code)) {
       this.durability.fail({ code: error.code, message: error.message })
     }
     return toKafkaError(error)

@@ -37,7 +37,7 @@ export class MemoryFile {
     this.#exempt = options.exempt ?? false
   }
 
-  /** Appends `parts` of `length` bytes in all, or throws NO_SPACE and appends nothing. */
+  /** Appends `parts` of `length` bytes in all, or throws OVER_LIMIT and appends nothing. */
   append(parts: readonly Uint8Array[], length: number): void {
     const last = this.#chunks.at(-1)
     let index = Math.max(0, this.#chunks.length - 1)
@@ -48,7 +48,7 @@ export class MemoryFile {
 
   /**
    * Appends bytes that will never change, such as a read of another file handed out, without copying them: both files hold
-   * the same slab. Throws NO_SPACE, and appends nothing, when the slab is not counted yet and does not fit.
+   * the same slab. Throws OVER_LIMIT, and appends nothing, when the slab is not counted yet and does not fit.
    */
   share(part: Uint8Array): void {
     const last = this.#chunks.at(-1)

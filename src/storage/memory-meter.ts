@@ -28,10 +28,10 @@ export class MemoryMeter {
     return this.#references.has(slab)
   }
 
-  /** @throws StorageError NO_SPACE when `bytes` more are more than there may be */
+  /** @throws StorageError OVER_LIMIT when `bytes` more are more than there may be */
   demand(bytes: number): void {
     if (bytes <= this.room) return
-    throw new StorageError('NO_SPACE', `no space: ${this.#used} of ${this.max} bytes are used, ${bytes} more needed`)
+    throw new StorageError('OVER_LIMIT', `no space: ${this.#used} of ${this.max} bytes are used, ${bytes} more needed`)
   }
 
   take(slab: ArrayBufferLike): void {

@@ -45,18 +45,18 @@ describe('MemoryStorage', () => {
     file.appendv([new Uint8Array(50 * KIB).fill(1)])
     const used = storage.usedBytes
     expect(() => file.appendv([new Uint8Array(10 * KIB), new Uint8Array(10 * KIB)])).toThrow(
-      expect.objectContaining({ code: 'NO_SPACE' }),
+      expect.objectContaining({ code: 'OVER_LIMIT' }),
     )
     expect([file.size, storage.usedBytes]).toEqual([50 * KIB, used])
     file.appendv([new Uint8Array(14 * KIB).fill(2)])
     expect([file.size, storage.usedBytes]).toEqual([64 * KIB, 64 * KIB])
-    expect(() => file.appendv([new Uint8Array(1)])).toThrow(expect.objectContaining({ code: 'NO_SPACE' }))
+    expect(() => file.appendv([new Uint8Array(1)])).toThrow(expect.objectContaining({ code: 'OVER_LIMIT' }))
   })
 
-  it('says NO_SPACE when a replacement does not fit, and keeps the old content', () => {
+  it('says OVER_LIMIT when a replacement does not fit, and keeps the old content', () => {
     const storage = make(4 * KIB)
     storage.open('f', { create: true }).appendv([Uint8Array.of(1)])
-    expect(storage.replace('f', new Uint8Array(KIB)).value).toMatchObject({ code: 'NO_SPACE' })
+    expect(storage.replace('f', new Uint8Array(KIB)).value).toMatchObject({ code: 'OVER_LIMIT' })
     expect(storage.open('f').read(0, 9)).toEqual([Uint8Array.of(1)])
   })
 
@@ -204,7 +204,7 @@ describe('files that share bytes', () => {
     small.appendv([numbers(10)], { immutable: true })
     expect(storage.usedBytes).toBe(4 * KIB)
     const large = new Uint8Array(8 * KIB)
-    expect(() => small.appendv([large], { immutable: true })).toThrow(expect.objectContaining({ code: 'NO_SPACE' }))
+    expect(() => small.appendv([large], { immutable: true })).toThrow(expect.objectContaining({ code: 'OVER_LIMIT' }))
     expect(content(small)).toEqual([...numbers(10)])
     small.appendv([numbers(10, 10)])
     expect(content(small)).toEqual([...numbers(20)])

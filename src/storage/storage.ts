@@ -85,7 +85,13 @@ export interface StorageFailure {
   readonly message: string
 }
 
-export type StorageErrorCode = 'NOT_FOUND' | 'NO_SPACE' | 'LOCKED' | 'IO'
+/** NO_SPACE: the disk is full, which may pass. OVER_LIMIT: more than this storage was told to keep. */
+export type StorageErrorCode = 'NOT_FOUND' | 'NO_SPACE' | 'OVER_LIMIT' | 'LOCKED' | 'IO'
+
+/** True when nothing is broken: there is only no room for more. */
+export function isShortOfRoom(code: StorageErrorCode): boolean {
+  return code === 'NO_SPACE' || code === 'OVER_LIMIT'
+}
 
 /** Thrown by the synchronous calls. */
 export class StorageError extends Error {

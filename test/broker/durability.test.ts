@@ -122,6 +122,17 @@ it('flush.ms flushes what has waited for so long', () => {
   expect(storage.flushed.filter(path => LOG.test(path)).length).toBe(1)
 })
 
+it.each(['', '1'])('a full disk refuses for now, and no replica goes offline (flush.messages=%j)', flushMessages => {
+  const { client, storage } = start(flushMessages ? { 'flush.messages': flushMessages } : {})
+  expect(send(client, 1)()).toMatchObject({ errorCode: 0 })
+  storage.failsToWrite = LOG
+  storage.writeError = 'NO_SPACE'
+  for (const acks of [1, -1]) expect(send(client, acks)()).toMatchObject({ errorCode: KAFKA_STORAGE_ERROR })
+  expect(read(client)()).toMatchObject({ errorCode: 0, highWatermark: 1 })
+  storage.failsToWrite = undefined
+  expect(send(client, -1)()).toMatchObject({ errorCode: 0, baseOffset: 1 })
+})
+
 describe('a replica whose log fails', () => {
   it('answers the error to everybody who waits, and to all who come, and never flushes again', () => {
     const { connect, storage, env, client } = start({ 'flush.messages': '1' })

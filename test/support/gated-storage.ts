@@ -1,7 +1,13 @@
 // A storage in memory that outlives the process, as a disk does, and whose flushes, writes and reads obey the test.
 
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
-import { type OpenOptions, StorageError, type StorageFailure, type StorageFile } from '../../src/storage/storage.ts'
+import {
+  type OpenOptions,
+  StorageError,
+  type StorageErrorCode,
+  type StorageFailure,
+  type StorageFile,
+} from '../../src/storage/storage.ts'
 import { Later } from '../../src/util/later.ts'
 import type { Turns } from '../../src/util/turns.ts'
 
@@ -18,6 +24,8 @@ export class GatedStorage extends MemoryStorage {
   holds: RegExp | undefined
   /** Writes to, and reads of, files whose path matches fail. */
   failsToWrite: RegExp | undefined
+  /** What they fail with. */
+  writeError: StorageErrorCode = 'IO'
   failsToRead: RegExp | undefined
   readonly held: PendingFlush[] = []
   /** The paths of files that were flushed, and of those that were read, in order. */
@@ -66,7 +74,7 @@ class GatedFile implements StorageFile {
   }
 
   appendv(parts: readonly Uint8Array[]): void {
-    this.#check(this.#storage.failsToWrite, 'written')
+    this.#check(this.#storage.failsToWrite, 'written', this.#storage.writeError)
     this.#file.appendv(parts)
   }
 
@@ -98,7 +106,7 @@ class GatedFile implements StorageFile {
     return this.#file.close()
   }
 
-  #check(pattern: RegExp | undefined, what: string): void {
-    if (pattern?.test(this.path)) throw new StorageError('IO', `${this.path} cannot be ${what}`)
+  #check(pattern: RegExp | undefined, what: string, code: StorageErrorCode = 'IO'): void {
+    if (pattern?.test(this.path)) throw new StorageError(code, `${this.path} cannot be ${what}`)
   }
 }

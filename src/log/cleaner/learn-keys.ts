@@ -31,7 +31,7 @@ export function* learnKeys(log: CleanableLog, from: number, upTo: number, map: O
       if (segments.changes !== changes) throw new CleaningAborted(log.topicPartition)
       if (!isWhole) {
         if (latestOffset >= from) return latestOffset
-        throw new StorageError('NO_SPACE', 'one batch has more keys than log.cleaner.dedupe.buffer.size has room for')
+        throw new StorageError('OVER_LIMIT', 'one batch has more keys than log.cleaner.dedupe.buffer.size has room for')
       }
       latestOffset = Math.max(latestOffset, batchLastOffset(scanner.window, scanner.at))
     }
