@@ -17,6 +17,9 @@ import type { Segment } from './segment.ts'
 import { baseOffsetOf, offsetOf, TRANSACTION_INDEX_SUFFIX, withFile } from './segment-files.ts'
 import { TRANSACTION_ENTRY_BYTES } from './transaction-index.ts'
 
+/** Indexes hold offsets as int32, counted from where the segment begins. */
+const MAX_RELATIVE_OFFSET = 0x7fffffff
+
 export interface LoadOptions {
   storage: Storage
   directory: string
@@ -141,7 +144,9 @@ class Recovery {
         const { window, at, position } = scanner
         const batch = readBatchHeader(window, at)
         if (batch.lastOffset >= this.#recoveryPoint) checkBatch(window, at, platform.crc32c)
-        if (batch.baseOffset < this.#nextOffset || batch.lastOffset < batch.baseOffset) {
+        // The checksum does not cover the offset, so it is believed only where an index could hold it.
+        const isInRange = batch.lastOffset - segment.baseOffset <= MAX_RELATIVE_OFFSET
+        if (batch.baseOffset < this.#nextOffset || batch.lastOffset < batch.baseOffset || !isInRange) {
           throw new RecordsError('CORRUPT_MESSAGE', `offset ${batch.baseOffset} where ${this.#nextOffset} is next`)
         }
         if (position >= start) segment.index(batch.lastOffset, batch.maxTimestamp, position, scanner.size)
