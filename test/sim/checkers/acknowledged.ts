@@ -74,7 +74,7 @@ export class Acknowledged implements Checker {
       if (record.topic !== log.topic || record.partition !== log.partition) {
         throw new Violation(NAME, `${id} was sent to ${record.topic}-${record.partition}, and is in ${log.name}`)
       }
-      if (record.idempotent) this.#inOrder(log, record, offset)
+      if (record.idempotent && !log.isDamaged) this.#inOrder(log, record, offset)
     }
   }
 

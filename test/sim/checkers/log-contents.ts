@@ -79,7 +79,8 @@ export class LogContents implements Checker {
       if (running === undefined) continue
       for (const partition of running.broker.replicas.all()) {
         const log = partition.openedLog
-        if (log !== undefined) quietly(process, () => this.#observe(partition, log))
+        if (partition.failure !== undefined) this.#offline(partition)
+        else if (log !== undefined) quietly(process, () => this.#observe(partition, log))
       }
     }
   }
@@ -139,6 +140,12 @@ export class LogContents implements Checker {
     }
   }
 
+  /** What it took last before it failed cannot be read. */
+  #offline({ topicId, index }: Partition): void {
+    const observed = this.#logs.get(`${topicId}-${index}`)
+    if (observed !== undefined) observed.isStale = true
+  }
+
   #gone(log: ObservedLog): void {
     log.isGone = true
     log.isStale = false
@@ -156,6 +163,11 @@ export class LogContents implements Checker {
       )
       observed.log = log
       this.#logs.set(key, observed)
+    }
+    // Checksums do not cover offsets: nothing is certain of this one any more but what readers are given.
+    if (observed.isDamaged) {
+      observed.isStale = false
+      return
     }
     if (observed.log !== log) this.#reopened(observed, log)
     this.#watermarks(observed, log)
@@ -213,7 +225,7 @@ export class LogContents implements Checker {
     if (found === undefined) return
     // Of what was not promised any batch may be gone, at the end of a segment also one with others behind it, as in Kafka.
     const there = new Set(found.map(({ baseOffset }) => baseOffset))
-    const mayBeLost = ({ baseOffset }: ObservedBatch) => observed.isDamaged || baseOffset >= observed.promisedOffset
+    const mayBeLost = ({ baseOffset }: ObservedBatch) => baseOffset >= observed.promisedOffset
     const lost = observed.batches.filter(batch => mayBeLost(batch) && !there.has(batch.baseOffset))
     observed.remove(lost, logEndOffset)
     this.#lost(observed, lost)

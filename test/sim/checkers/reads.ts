@@ -1,4 +1,7 @@
-/** Readers get what is in the log, at the offset where it is, and nothing above the high watermark. */
+/**
+ * Readers get what is in the log, at the offset where it is. Of a log whose files were changed beneath it they get at least nothing
+ * that nobody has sent there.
+ */
 
 import { type Checker, type HistoryEvent, Violation } from '../history.ts'
 import type { LogContents } from './log-contents.ts'
@@ -8,6 +11,8 @@ const NAME = 'reads'
 export class Reads implements Checker {
   readonly name = NAME
   readonly #contents: () => LogContents
+  /** Where each record was sent to. */
+  readonly #sent = new Map<string, string>()
   /** Places that were read and lost afterwards, as they may be with `flush: 'os'`. */
   readonly #lost = new Set<string>()
 
@@ -16,13 +21,16 @@ export class Reads implements Checker {
   }
 
   event(event: HistoryEvent): void {
+    if (event.type === 'sent') this.#sent.set(event.record.id, `${event.record.topic}-${event.record.partition}`)
     if (event.type !== 'read') return
     const { topic, partition, offset, value } = event
-    if (this.#lost.has(`${topic}-${partition} ${value}`)) return
+    const place = `${topic}-${partition}`
+    if (this.#lost.has(`${place} ${value}`)) return
     const logs = this.#contents().of(topic, partition)
-    if (logs.some(log => log.recordAt(offset)?.id === value)) return
+    const isDamaged = logs.some(log => log.isDamaged) && this.#sent.get(value) === place
+    if (isDamaged || logs.some(log => log.recordAt(offset)?.id === value)) return
     const found = logs.map(log => log.recordAt(offset)?.id).join(' or ')
-    throw new Violation(NAME, `${value} was read at ${topic}-${partition} ${offset}, where the log has ${found}`)
+    throw new Violation(NAME, `${value} was read at ${place} ${offset}, where the log has ${found}`)
   }
 
   lost(name: string, ids: readonly string[]): void {
