@@ -27,7 +27,7 @@ interface Followed {
   readonly partition: Partition
   readonly leaderEpoch: number
   /** After an error it is left out for a while. */
-  notBefore: number
+  isResting: boolean
 }
 
 export class ReplicaFetcher {
@@ -38,7 +38,8 @@ export class ReplicaFetcher {
   /** The number of the fetch that is under way: answers to others are too late. */
   #current = 0
   #begun = false
-  #timer: Timer | undefined
+  #underWay = false
+  readonly #rests = new Set<Timer>()
   #stopped = false
 
   constructor(leaderId: number, context: FetcherContext, nextNumber: NextNumber) {
@@ -56,7 +57,7 @@ export class ReplicaFetcher {
     const known = this.#followed.get(partition.key)
     const { leaderEpoch } = partition
     if (known?.partition === partition && known.leaderEpoch === leaderEpoch) return
-    this.#followed.set(partition.key, { partition, leaderEpoch, notBefore: 0 })
+    this.#followed.set(partition.key, { partition, leaderEpoch, isResting: false })
     this.#beginSoon()
   }
 
@@ -66,7 +67,7 @@ export class ReplicaFetcher {
 
   stop(): void {
     this.#stopped = true
-    this.#timer?.cancel()
+    for (const timer of this.#rests) timer.cancel()
     this.#followed.clear()
   }
 
@@ -82,12 +83,10 @@ export class ReplicaFetcher {
 
   #fetch(): void {
     if (this.#stopped) return
-    this.#timer?.cancel()
-    const { config, link, env } = this.#context
-    const now = env.now()
-    const due = [...this.#followed.values()].filter(({ notBefore }) => notBefore <= now)
+    const { config, link } = this.#context
+    const due = [...this.#followed.values()].filter(({ isResting }) => !isResting)
     const targets = due.flatMap(followed => this.#targetOf(followed) ?? [])
-    if (targets.length === 0) return this.#rest(now)
+    if (targets.length === 0) return
     const number = this.#nextNumber()
     this.#current = number
     const request = {
@@ -102,6 +101,7 @@ export class ReplicaFetcher {
     const timeoutMs = config.number('replica.socket.timeout.ms')
     link.sendToPeer(this.#leaderId, 'fetch', request, timeoutMs).whenSettled(reply => {
       if (number !== this.#current || this.#stopped) return
+      this.#underWay = false
       if (reply === undefined) this.#backOff([...this.#followed.values()])
       const asked = new Map(targets.map(target => [keyOf(target), target]))
       for (const data of reply?.partitions ?? []) this.#work(data, asked.get(keyOf(data)))
@@ -109,17 +109,17 @@ export class ReplicaFetcher {
     })
   }
 
-  /** Nothing may be asked for right now: the first whose time comes is waited for. */
-  #rest(now: number): void {
-    const times = [...this.#followed.values()].map(({ notBefore }) => notBefore).filter(time => time > now)
-    if (times.length === 0) return
-    this.#timer = this.#context.env.timer(Math.max(1, Math.min(...times) - now), () => this.#fetch())
-  }
-
+  /** By the clock of those who live in the same time: when this broker's is set back, nobody waits for it to come round again. */
   #backOff(followed: Followed[]): void {
     const { env, config } = this.#context
-    const notBefore = env.now() + config.number('replica.fetch.backoff.ms')
-    for (const each of followed) each.notBefore = notBefore
+    for (const each of followed) each.isResting = true
+    const rested = () => {
+      this.#rests.delete(timer)
+      for (const each of followed) each.isResting = false
+      if (!this.#underWay) this.#fetch()
+    }
+    const timer = env.timer(config.number('replica.fetch.backoff.ms'), rested, 'client')
+    this.#rests.add(timer)
   }
 
   /** Undefined when the log cannot be had, or has to be flushed first. */
