@@ -60,6 +60,15 @@ export class SimulatedNetwork {
     if (streams.length > 0) this.#chance.pick(streams).reset()
   }
 
+  /** The client at the end of one stream takes nothing for a while: what the broker sends waits. */
+  slowReader(ms: number): void {
+    const streams = [...this.#streams]
+    if (streams.length === 0) return
+    const stream = this.#chance.pick(streams)
+    stream.holdBack(true)
+    this.after(ms, () => stream.holdBack(false))
+  }
+
   resetAll(): void {
     for (const stream of [...this.#streams]) stream.reset()
   }
@@ -233,7 +242,7 @@ class Stream {
   }
 
   #closeClient(): void {
-    if (this.#clientDone) return
+    if (this.#clientDone) return this.#end()
     this.#clientDone = true
     this.#client.enter(() => this.#events.closed())
     this.#end()
@@ -270,6 +279,12 @@ class Stream {
   release(): void {
     this.towards.release()
     this.#back.release()
+  }
+
+  /** The client takes nothing, or does again. */
+  holdBack(holds: boolean): void {
+    this.#back.paused = holds
+    if (!holds) this.#back.release()
   }
 
   /** One of the two processes is gone; the other hears of it after `afterMs`, perhaps behind what was sent before. */

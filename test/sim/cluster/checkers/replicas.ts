@@ -1,0 +1,290 @@
+/**
+ * What was replicated stays: what a leader's high watermark has passed is held by every in-sync replica, the same bytes, and by every later
+ * leader; when all has healed, all replicas are the same.
+ *
+ * It may be lost in two cases, and no other. All replicas that were in sync or eligible are dead at one time, and one of them lost
+ * it with its power, not having flushed it: nobody is left who is known to hold it. Or a topic allows unclean elections, and the
+ * timeline names it as lost.
+ */
+
+import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
+import type { Partition } from '../../../../src/broker/partition.ts'
+import type { ClusterEvent } from '../../../../src/cluster/timeline.ts'
+import type { Log } from '../../../../src/log/log.ts'
+import { type Checker, type CrashKind, Violation } from '../../history.ts'
+import { type ObservedBatch, ObservedLog, readObserved } from '../../observed-log.ts'
+import { GOOD_DAY } from '../../simulated-disk.ts'
+import type { ClusterPlan } from '../cluster-plan.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+
+const NAME = 'replicas'
+
+export interface ReplicaListener {
+  /** A batch is below the high watermark now. */
+  committed(log: CommittedLog, batch: ObservedBatch): void
+  /** Batches that were are lost, as they may be. */
+  lost(log: CommittedLog, batches: readonly ObservedBatch[]): void
+}
+
+/** Everything of a partition that a high watermark has passed. */
+export class CommittedLog extends ObservedLog {
+  /** Something of it was lost, as it may be. */
+  hasLost = false
+  /** By broker: up to where its replica is known to hold it. */
+  readonly held = new Map<number, number>()
+  /** By broker: up to where it is known to be on its disk. */
+  readonly flushed = new Map<number, number>()
+  /** Who was looked at as its leader, and in which epoch. */
+  leader = ''
+}
+
+export class Replicas implements Checker {
+  readonly name = NAME
+  readonly #cluster: SimulatedCluster
+  readonly #flushes: boolean
+  readonly #allowsUnclean: boolean
+  readonly #listener: ReplicaListener
+  readonly #logs = new Map<string, CommittedLog>()
+
+  constructor(
+    cluster: SimulatedCluster,
+    { flush, unclean }: Pick<ClusterPlan, 'flush' | 'unclean'>,
+    listener: ReplicaListener,
+  ) {
+    this.#cluster = cluster
+    this.#flushes = flush === 'commit'
+    this.#allowsUnclean = unclean
+    this.#listener = listener
+    cluster.timeline.listen(event => this.#happened(event))
+  }
+
+  get logs(): CommittedLog[] {
+    return [...this.#logs.values()]
+  }
+
+  of(topic: string, partition: number): CommittedLog | undefined {
+    return this.logs.find(log => log.topic === topic && log.partition === partition)
+  }
+
+  step(): void {
+    for (const { id } of this.#cluster.machines) {
+      if (this.#cluster.isCurrent(id)) this.#quietly(id, () => this.#look(id))
+    }
+    for (const log of this.#logs.values()) this.#demandHeld(log)
+  }
+
+  #look(id: number): void {
+    for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
+      const log = partition.openedLog
+      if (log === undefined) continue
+      const committed = this.#logOf(partition)
+      this.#note(committed, id, log)
+      if (!partition.isLeader) continue
+      this.#demandWhole(committed, partition, log, id)
+      if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id)
+    }
+  }
+
+  /** After a start it is not known of everything that was flushed that it was. */
+  #note(committed: CommittedLog, id: number, { logEndOffset, flushedOffset }: Log): void {
+    committed.held.set(id, logEndOffset)
+    const flushed = Math.max(flushedOffset, Math.min(committed.flushed.get(id) ?? 0, logEndOffset))
+    committed.flushed.set(id, flushed)
+  }
+
+  #logOf({ key, topic, topicId, index }: Partition): CommittedLog {
+    let committed = this.#logs.get(key)
+    if (committed === undefined) {
+      committed = new CommittedLog(topic, topicId, index, false)
+      this.#logs.set(key, committed)
+    }
+    return committed
+  }
+
+  /** Whoever leads by what the controller decided has everything. */
+  #demandWhole(committed: CommittedLog, { leaderEpoch }: Partition, log: Log, id: number): void {
+    const decided = this.#decided(committed)
+    const leader = `${id} in epoch ${leaderEpoch}`
+    if (decided?.leader !== id || decided.leaderEpoch !== leaderEpoch || committed.leader === leader) return
+    committed.leader = leader
+    if (log.logEndOffset < committed.endOffset) {
+      this.#fail(
+        committed,
+        `${committed.endOffset} offsets were replicated, and broker ${leader} has ${log.logEndOffset}`,
+      )
+    }
+    const found = readObserved(log, log.logStartOffset)?.filter(({ lastOffset }) => lastOffset < committed.endOffset)
+    this.#demandSame(committed, committed.batches, found, `broker ${leader}`)
+  }
+
+  /** The high watermark of a leader has moved: everybody has what it passed. */
+  #advance(committed: CommittedLog, partition: Partition, log: Log, id: number): void {
+    const { highWatermark } = log
+    const from = committed.endOffset
+    const below = (batches: readonly ObservedBatch[] | undefined) =>
+      batches?.filter(({ lastOffset }) => lastOffset < highWatermark)
+    const batches = below(readObserved(log, from)) ?? []
+    const isr = this.#decided(committed)?.isr ?? []
+    for (const other of partition.image.isr) {
+      if (other === id || !isr.includes(other) || !this.#cluster.isCurrent(other)) continue
+      const replica = this.#cluster.cluster.broker(other).replicas.find(committed.topicId, committed.partition)
+      if (replica?.openedLog === undefined) continue
+      const { openedLog } = replica
+      if (replica.storedOffset < highWatermark) {
+        this.#fail(
+          committed,
+          `the high watermark of ${id} is ${highWatermark}, and ${other} has ${replica.storedOffset}`,
+        )
+      }
+      this.#quietly(other, () =>
+        this.#demandSame(committed, batches, below(readObserved(openedLog, from)), `${other}, unlike ${id},`),
+      )
+    }
+    for (const batch of batches) {
+      committed.append(batch)
+      this.#listener.committed(committed, batch)
+    }
+  }
+
+  /** Who is in sync has everything, at all times. */
+  #demandHeld(committed: CommittedLog): void {
+    const decided = this.#decided(committed)
+    for (const id of decided?.isr ?? []) {
+      if (!this.#cluster.isCurrent(id)) continue
+      const replica = this.#cluster.cluster.broker(id).replicas.find(committed.topicId, committed.partition)
+      if (replica?.openedLog === undefined || replica.leaderEpoch !== decided?.leaderEpoch) continue
+      const { logEndOffset } = replica.openedLog
+      if (logEndOffset < committed.endOffset) {
+        const held = `${logEndOffset} of ${committed.endOffset} offsets that were replicated`
+        this.#fail(committed, `broker ${id} is in sync, and has ${held}`)
+      }
+    }
+  }
+
+  #demandSame(
+    committed: CommittedLog,
+    wanted: readonly ObservedBatch[],
+    found: readonly ObservedBatch[] | undefined,
+    who: string,
+  ): void {
+    if (found === undefined) return
+    const there = new Map(found.map(batch => [batch.baseOffset, batch]))
+    for (const { baseOffset, checksum, records } of wanted) {
+      const other = there.get(baseOffset)
+      if (other?.checksum === checksum) continue
+      const ids = (list: typeof records | undefined) => list?.map(({ id }) => id).join(' ') ?? 'nothing'
+      const what = `${ids(other?.records)}, not ${ids(records)}`
+      this.#fail(committed, `${who} has other bytes at offset ${baseOffset}: ${what}`)
+    }
+  }
+
+  #decided({ topicId, partition }: CommittedLog): PartitionImage | undefined {
+    return this.#cluster.cluster.image.topicsById.get(topicId)?.partitions[partition]
+  }
+
+  /** A process is about to end: what it holds of each log it may hold no more. */
+  ending(id: number, kind: CrashKind | 'stop'): void {
+    if (!this.#cluster.isMade) return
+    this.#cluster.do(() => {
+      for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
+        const log = partition.openedLog
+        if (log === undefined) continue
+        const committed = this.#logOf(partition)
+        this.#note(committed, id, log)
+        if (kind === 'power') committed.held.set(id, this.#durable(committed, id, log))
+      }
+    })
+  }
+
+  /** In memory a power cut takes what would not be flushed on a disk: see `BrokerNode.kill`. */
+  #durable(committed: CommittedLog, id: number, log: Log): number {
+    const isVolatile = this.#cluster.machines.some(({ memory }) => memory !== undefined)
+    return isVolatile && !this.#flushes ? log.activeSegmentOffset : (committed.flushed.get(id) ?? 0)
+  }
+
+  /** A process has ended. */
+  ended(): void {
+    if (!this.#cluster.isMade) return
+    for (const committed of this.#logs.values()) {
+      const decided = this.#decided(committed)
+      if (decided === undefined) continue
+      const { isr, elr, lastKnownElr, leader } = decided
+      const members = new Set([...isr, ...elr, ...lastKnownElr, leader].filter(each => each >= 0))
+      if ([...members].some(each => this.#cluster.isCurrent(each))) continue
+      this.#cut(committed, Math.min(...[...members].map(each => committed.held.get(each) ?? 0)))
+    }
+  }
+
+  #happened(event: ClusterEvent): void {
+    if (event.type !== 'lost') return
+    const committed = this.of(event.topic, event.partition)
+    if (committed !== undefined && this.#allowsUnclean) this.#cut(committed, event.from)
+  }
+
+  /** What lies from `offset` on is lost, perhaps. */
+  #cut(committed: CommittedLog, offset: number): void {
+    if (offset >= committed.endOffset) return
+    const gone = committed.batches.filter(({ lastOffset }) => lastOffset >= offset)
+    committed.hasLost = true
+    committed.leader = ''
+    committed.remove(gone, gone[0]?.baseOffset ?? offset)
+    this.#listener.lost(committed, gone)
+  }
+
+  /** What keeps the replicas from being the same; empty when nothing does. */
+  different(): string {
+    for (const committed of this.#logs.values()) {
+      const ends = new Set<number>()
+      const marks = new Set<number>()
+      for (const { id } of this.#cluster.machines) {
+        if (!this.#cluster.isCurrent(id)) return `broker ${id} is not there`
+        const replica = this.#cluster.cluster.broker(id).replicas.find(committed.topicId, committed.partition)
+        const log = replica?.openedLog
+        if (log === undefined) continue
+        ends.add(log.logEndOffset)
+        marks.add(log.highWatermark)
+      }
+      if (ends.size > 1) return `${committed.name} ends at ${[...ends]}`
+      if (marks.size > 1) return `${committed.name} has high watermarks ${[...marks]}`
+      if (ends.size === 1 && !marks.has([...ends][0]))
+        return `${committed.name} is replicated to ${[...marks]} of ${[...ends]}`
+    }
+    return ''
+  }
+
+  /** All has healed: all replicas are the same from beginning to end, and are what was replicated. */
+  healed(): void {
+    for (const committed of this.#logs.values()) {
+      for (const { id } of this.#cluster.machines) {
+        const log = this.#cluster.cluster.broker(id).replicas.find(committed.topicId, committed.partition)?.openedLog
+        if (log === undefined) continue
+        this.#quietly(id, () => {
+          const found = readObserved(log, log.logStartOffset)
+          this.#demandSame(committed, committed.batches, found, `broker ${id}, in the end,`)
+          if (found?.length !== committed.batches.length) {
+            this.#fail(
+              committed,
+              `broker ${id} has ${found?.length} batches, and ${committed.batches.length} were replicated`,
+            )
+          }
+        })
+      }
+    }
+  }
+
+  #fail({ name }: CommittedLog, message: string): never {
+    throw new Violation(NAME, `${name}: ${message}`)
+  }
+
+  /** What checkers read is no change of a disk, and meets no faults. */
+  #quietly(id: number, run: () => void): void {
+    const { disk } = this.#cluster.machine(id)
+    const { faults } = disk
+    disk.faults = { ...GOOD_DAY }
+    try {
+      run()
+    } finally {
+      disk.faults = faults
+    }
+  }
+}

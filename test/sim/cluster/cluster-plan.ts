@@ -1,0 +1,95 @@
+/** What a seed decides about a simulation of several brokers: besides what it decides about one, the links and what happens to them. */
+
+import type { Chance } from '../chance.ts'
+import { drawPlan, type Plan, type WantedPlan } from '../plan.ts'
+
+/** How often each fault happens while work is done. */
+export interface ClusterFaults {
+  /** Connections of clients break, in the middle of a frame or not. */
+  readonly resets: number
+  /** Clients do not reach a broker, for a while. */
+  readonly cutOffs: number
+  /** A client takes nothing of what it is sent, for a while. */
+  readonly slowReaders: number
+  readonly memberChanges: number
+  readonly kills: number
+  readonly powerCuts: number
+  readonly stops: number
+  readonly pauses: number
+  /** One way between two nodes, or both, carries nothing. */
+  readonly linkCuts: number
+  /** A broker reaches no other, nor the controller. */
+  readonly isolations: number
+  readonly slowLinks: number
+  readonly doubledLinks: number
+  readonly elections: number
+  /** A broker's clock goes on by itself, or back. */
+  readonly clockJumps: number
+}
+
+export interface ClusterPlan extends Omit<Plan, 'faults'> {
+  /** Who is not in sync may be elected. */
+  readonly unclean: boolean
+  /** How long each message between nodes is on its way when nothing is wrong. */
+  readonly linkDelayMs: number
+  readonly faults: ClusterFaults
+}
+
+/** What is settled before the seed decides the rest. */
+export type WantedClusterPlan = Partial<Omit<ClusterPlan, 'faults'>> & { readonly faults?: Partial<ClusterFaults> }
+
+export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}): ClusterPlan {
+  const { faults, unclean: wantedUnclean, linkDelayMs, ...more } = wanted
+  const { configs, topics, offsetsTopic, ...base } = drawPlan(chance.fork(), more as WantedPlan)
+  const unclean = wantedUnclean ?? chance.maybe(0.1)
+  return {
+    ...base,
+    brokerIds: [1, 2, 3],
+    administers: false,
+    unclean,
+    linkDelayMs: linkDelayMs ?? chance.pick([1, 1, 3, 10]),
+    configs: {
+      ...configs,
+      'broker.session.timeout.ms': '1000',
+      'broker.heartbeat.interval.ms': '300',
+      'replica.lag.time.max.ms': String(chance.pick([800, 1500])),
+      'replica.fetch.wait.max.ms': String(chance.pick([50, 300])),
+      'replica.fetch.backoff.ms': '100',
+      'leader.imbalance.check.interval.seconds': String(chance.pick([2, 10])),
+      'default.replication.factor': '3',
+      'offsets.topic.replication.factor': '3',
+      'min.insync.replicas': chance.pick(['1', '2', '2']),
+      'unclean.leader.election.enable': String(unclean),
+      // Each replica cleans by itself, and then they do not hold the same bytes.
+      'log.cleaner.enable': 'false',
+    },
+    topics: topics.map(({ name, partitions, configs: { 'internal.segment.bytes': bytes } }) => ({
+      name,
+      partitions,
+      isCompacted: false,
+      configs: { 'internal.segment.bytes': bytes },
+    })),
+    offsetsTopic,
+    faults: { ...drawFaults(chance), ...faults },
+  }
+}
+
+function drawFaults(chance: Chance): ClusterFaults {
+  const some = (probability: number, most: number) => (chance.maybe(probability) ? chance.between(1, most) : 0)
+  return {
+    resets: some(0.4, 10),
+    cutOffs: some(0.2, 2),
+    slowReaders: some(0.2, 4),
+    memberChanges: some(0.3, 4),
+    kills: some(0.6, 4),
+    powerCuts: some(0.4, 3),
+    stops: some(0.3, 2),
+    pauses: some(0.3, 3),
+    linkCuts: some(0.5, 5),
+    isolations: some(0.4, 3),
+    slowLinks: some(0.3, 4),
+    doubledLinks: some(0.3, 4),
+    elections: some(0.4, 6),
+    clockJumps: some(0.2, 3),
+  }
+}

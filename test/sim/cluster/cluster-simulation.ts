@@ -1,0 +1,256 @@
+/**
+ * A simulation of three brokers from one seed: each on a disk of its own, links between them, clients on a network, work, faults, and checkers
+ * that look after each event. In the end all heals: everybody must finish what they began, and all replicas must be the same.
+ */
+
+import { unsettled } from '../../../src/cluster/unsettled.ts'
+import { VirtualEnv } from '../../../src/util/virtual-env.ts'
+import { Chance } from '../chance.ts'
+import { type Checker, History, Violation } from '../history.ts'
+import { SimulatedNetwork } from '../network.ts'
+import type { PlannedGroup } from '../plan.ts'
+import { AdminActor } from '../workload/admin-actor.ts'
+import type { ClientWorld } from '../workload/client-process.ts'
+import { MemberActor } from '../workload/member-actor.ts'
+import { ProducerActor } from '../workload/producer-actor.ts'
+import { CoordinatorOffsets } from './checkers/coordinator-offsets.ts'
+import { LeaderEpochs } from './checkers/leader-epochs.ts'
+import { PartitionOwners } from './checkers/partition-owners.ts'
+import { Replicas } from './checkers/replicas.ts'
+import { ReplicatedRecords } from './checkers/replicated-records.ts'
+import { ClusterFaultSchedule } from './cluster-fault-schedule.ts'
+import { type ClusterPlan, drawClusterPlan, type WantedClusterPlan } from './cluster-plan.ts'
+import { SimulatedCluster } from './simulated-cluster.ts'
+
+/** How long everything may take to come right once all faults have ended. */
+const HEALING_MS = 120_000
+/** After this nothing is left of clients that are gone. */
+const SETTLING_MS = 10_000
+const OFFSETS_TOPIC = '__consumer_offsets'
+
+export interface ClusterSimulationOptions {
+  readonly seed: number
+  /** Settles some of what the seed would decide. */
+  readonly plan?: WantedClusterPlan
+  /** Is given what happens, line by line. */
+  readonly trace?: (line: string) => void
+}
+
+export interface ClusterOutcome {
+  readonly seed: number
+  readonly plan: ClusterPlan
+  /** What was broken: a {@link Violation}, or whatever a broker threw. */
+  readonly error: Error | undefined
+  readonly events: number
+}
+
+export function simulateCluster(options: ClusterSimulationOptions): ClusterOutcome {
+  const simulation = new ClusterSimulation(options)
+  let error: Error | undefined
+  try {
+    simulation.run()
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  }
+  return { seed: options.seed, plan: simulation.plan, error, events: simulation.events }
+}
+
+class ClusterSimulation {
+  readonly plan: ClusterPlan
+  events = 0
+  readonly #chance: Chance
+  readonly #world: VirtualEnv
+  readonly #network: SimulatedNetwork
+  readonly #cluster: SimulatedCluster
+  readonly #history: History
+  readonly #checkers: readonly Checker[]
+  readonly #replicas: Replicas
+  readonly #clients: ClientWorld
+  readonly #faults: ClusterFaultSchedule
+  readonly #trace: (text: string) => void
+  readonly #members: { readonly groupId: string; readonly actor: MemberActor }[] = []
+  /** Members that left; their connections end with the work. */
+  readonly #former: MemberActor[] = []
+  #memberNumber = 0
+
+  constructor({ seed, plan, trace }: ClusterSimulationOptions) {
+    const chance = new Chance(seed)
+    this.#chance = chance
+    this.plan = drawClusterPlan(chance.fork(), plan)
+    const world = new VirtualEnv({ seed })
+    this.#world = world
+    const began = world.now()
+    this.#trace = trace === undefined ? () => {} : text => trace(`${world.now() - began} ${text}`)
+    this.#network = new SimulatedNetwork(world, chance.fork(), this.plan.network)
+    this.#cluster = new SimulatedCluster({
+      plan: this.plan,
+      world,
+      network: this.#network,
+      chance: chance.fork(),
+      log: (level, message, fields) => this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`),
+      ending: (id, kind) => {
+        this.#replicas.ending(id, kind)
+        this.#history.add({ type: 'crashing', broker: id, kind })
+      },
+      ended: (id, kind) => {
+        this.#history.add({ type: 'crashed', broker: id, kind })
+        this.#replicas.ended()
+      },
+    })
+    this.#cluster.timeline.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
+    const records = new ReplicatedRecords(() => this.#replicas)
+    this.#replicas = new Replicas(this.#cluster, this.plan, records)
+    const isExcused = (group: string) => this.#isExcused(group)
+    const offsets = new CoordinatorOffsets(this.#cluster, isExcused)
+    const owners = new PartitionOwners(() => this.#members, isExcused)
+    this.#checkers = [this.#replicas, records, new LeaderEpochs(this.#cluster), owners, offsets]
+    this.#history = new History(this.#checkers, this.#trace)
+    const { brokerIds } = this.plan
+    this.#clients = { world, network: this.#network, history: this.#history, brokerIds }
+    this.#faults = new ClusterFaultSchedule(
+      this.plan,
+      {
+        world,
+        network: this.#network,
+        cluster: this.#cluster,
+        started: id => this.#history.add({ type: 'started', broker: id }),
+        changeMembers: () => this.#changeMembers(),
+        trace: this.#trace,
+      },
+      chance.fork(),
+    )
+  }
+
+  /** What a group knew was lost, as it may be. */
+  #isExcused(group: string): boolean {
+    const index = this.#cluster.cluster.brokers[0].groups.partitionFor(group)
+    return this.#replicas.of(OFFSETS_TOPIC, index)?.hasLost ?? false
+  }
+
+  run(): void {
+    this.#trace(`plan: ${JSON.stringify(this.plan)}`)
+    const chance = this.#chance
+    this.#cluster.begin()
+    this.#until('the brokers are let in', () => this.#cluster.machines.every(each => each.running?.isReady), 60_000)
+    const admin = new AdminActor(this.plan.topics, () => 0, this.#clients, chance.fork())
+    let isPrepared = false
+    admin.prepare(this.plan.offsetsTopic, () => {
+      isPrepared = true
+    })
+    this.#until('the topics are made', () => isPrepared, 60_000)
+    admin.stop()
+    this.#faults.begin()
+    const producers = this.plan.producers.map(
+      each => new ProducerActor(each, this.plan.topics, () => [], this.#clients, chance.fork()),
+    )
+    for (const group of this.plan.groups) for (let index = 0; index < group.members; index++) this.#join(group)
+    this.#work(this.plan.workMs)
+    this.#trace('healing')
+    for (const actor of producers) actor.stop()
+    this.#faults.heal()
+    this.#untilNothing('all faults are over and everybody is done', () => this.#unfinished(producers))
+    this.#untilNothing(
+      'the replicas are the same',
+      () => unsettled(this.#cluster.cluster) ?? this.#replicas.different(),
+    )
+    for (const checker of this.#checkers) checker.healed?.()
+    for (const { actor } of this.#members) actor.close()
+    this.#until('members leave', () => this.#members.every(({ actor }) => actor.isClosed), HEALING_MS)
+    const members = [...this.#former, ...this.#members.map(({ actor }) => actor)]
+    for (const { process } of [...producers, admin, ...members]) process.close()
+    this.#work(SETTLING_MS)
+    this.#demandNothingLeft()
+    for (const checker of this.#checkers) checker.ended?.()
+  }
+
+  #join(group: PlannedGroup): void {
+    const name = `${group.id}-m${++this.#memberNumber}`
+    this.#trace(`${name} joins`)
+    const actor = new MemberActor(name, group, this.#clients, this.#chance.fork())
+    this.#members.push({ groupId: group.id, actor })
+  }
+
+  #changeMembers(): void {
+    const { groups } = this.plan
+    if (groups.length === 0) return
+    if (this.#chance.maybe(0.4)) return this.#join(this.#chance.pick(groups))
+    if (this.#members.length < 2) return
+    const [gone] = this.#members.splice(this.#chance.below(this.#members.length), 1)
+    if (this.#chance.maybe(0.5)) gone.actor.kill()
+    else {
+      gone.actor.close()
+      this.#former.push(gone.actor)
+    }
+  }
+
+  /** What is not done yet, in words; empty when nothing is. */
+  #unfinished(producers: readonly ProducerActor[]): string {
+    const late: string[] = []
+    for (const { id, running } of this.#cluster.machines) if (!running?.isReady) late.push(`broker ${id} is not ready`)
+    for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
+    for (const { actor } of this.#members) {
+      if (actor.status !== 'stable') late.push(`${actor.process.env.name} is ${actor.status}`)
+      if (!actor.isIdle) late.push(`${actor.process.env.name} commits`)
+    }
+    if (late.length === 0) late.push(...this.#unread())
+    return late.join(', ')
+  }
+
+  /** Partitions that a group with members has not read and committed to the end. */
+  #unread(): string[] {
+    const late: string[] = []
+    const ids = new Set(this.#members.map(({ groupId }) => groupId))
+    for (const { id, topics } of this.plan.groups.filter(group => ids.has(group.id))) {
+      for (const log of this.#replicas.logs.filter(each => topics.includes(each.topic))) {
+        const committed = this.#cluster.cluster.brokers.map(({ groups }) =>
+          groups.machine(groups.partitionFor(id))?.offsets.get(id, log.topic, log.partition),
+        )
+        if (log.endOffset > 0 && !committed.some(each => each?.offset === log.endOffset))
+          late.push(`${id} has ${log.name} at ${committed.map(each => each?.offset)}, of ${log.endOffset}`)
+      }
+    }
+    return late
+  }
+
+  #demandNothingLeft(): void {
+    for (const { id } of this.#cluster.machines) {
+      const broker = this.#cluster.cluster.broker(id)
+      const left = {
+        connections: broker.connectionCount,
+        groups: broker.groups.waiting,
+        received: broker.traffic.received,
+        unsent: broker.traffic.unsent,
+        // Each of the two followers waits for more, and nobody else.
+        parked: Math.max(0, broker.purgatory.size - 2),
+      }
+      for (const [what, count] of Object.entries(left)) {
+        if (count !== 0) throw new Violation('left over', `broker ${id}: ${what} ${count}`)
+      }
+    }
+    if (this.#network.streams > 0) throw new Violation('left over', `${this.#network.streams} streams`)
+  }
+
+  #work(ms: number): void {
+    const end = this.#world.now() + ms
+    while ((this.#world.nextDue ?? Number.POSITIVE_INFINITY) <= end) this.#step()
+  }
+
+  #untilNothing(what: string, late: () => string): void {
+    this.#until(what, () => late() === '', HEALING_MS, late)
+  }
+
+  #until(what: string, done: () => boolean, ms: number, late: () => string = () => ''): void {
+    const end = this.#world.now() + ms
+    while (!done()) {
+      const due = this.#world.nextDue
+      if (due === undefined || due > end) throw new Violation('liveness', `not within ${ms} ms: ${what}; ${late()}`)
+      this.#step()
+    }
+  }
+
+  #step(): void {
+    this.#world.step()
+    this.events++
+    for (const checker of this.#checkers) checker.step?.()
+  }
+}

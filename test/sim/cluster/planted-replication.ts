@@ -1,0 +1,80 @@
+/**
+ * Faults planted in replication, from outside, to see that the simulator finds them: methods of classes are replaced while a simulation runs.
+ * Nothing in `src/` knows of them.
+ */
+
+import { MetadataImage } from '../../../src/broker/metadata/image.ts'
+import type { AppliedRecord } from '../../../src/broker/metadata/records.ts'
+import { Partition } from '../../../src/broker/partition.ts'
+import { Leadership } from '../../../src/broker/replication/leadership.ts'
+import type { WantedClusterPlan } from './cluster-plan.ts'
+
+export interface PlantedReplicationFault {
+  readonly name: string
+  /** The cluster and the faults of nature in which it can show. */
+  readonly plan: WantedClusterPlan
+  /** Plants it; the function returned takes it out. */
+  readonly plant: () => () => void
+}
+
+function replace<T extends object, K extends keyof T>(owner: T, name: K, make: (original: T[K]) => T[K]): () => void {
+  const original = owner[name]
+  owner[name] = make(original)
+  return () => {
+    owner[name] = original
+  }
+}
+
+const STORMY: WantedClusterPlan = { unclean: false, faults: { kills: 4, isolations: 3, linkCuts: 4 } }
+
+export const PLANTED_REPLICATION: readonly PlantedReplicationFault[] = [
+  {
+    name: 'lets the high watermark pass what followers lack',
+    plan: STORMY,
+    plant: () =>
+      replace(Leadership.prototype, 'highWatermark', () => leader => {
+        return leader.logEndOffset
+      }),
+  },
+  {
+    name: 'does not cut off what a new leader lacks',
+    plan: STORMY,
+    plant: () => replace(Partition.prototype, 'divergence', () => () => undefined),
+  },
+  {
+    name: 'does not raise the epoch with a new leader',
+    plan: STORMY,
+    plant: () =>
+      replace(MetadataImage.prototype, 'apply', original => {
+        return function (this: MetadataImage, record: AppliedRecord) {
+          const before =
+            record.type === 'partition' && this.topicsById.get(record.topicId)?.partitions[record.partitionId]
+          original.call(this, before ? { ...record, leaderEpoch: before.leaderEpoch } : record)
+        }
+      }),
+  },
+  {
+    name: 'takes a follower for in sync before it has caught up',
+    plan: STORMY,
+    plant: () =>
+      replace(Leadership.prototype, 'grown', original => {
+        return function (this: Leadership, id, leader, isEligible) {
+          return original.call(this, id, { ...leader, highWatermark: -1 }, isEligible)
+        }
+      }),
+  },
+  {
+    name: 'takes followers for gone before the controller agrees, as an old leader must not',
+    plan: STORMY,
+    plant: () => {
+      const original = Object.getOwnPropertyDescriptor(Leadership.prototype, 'maximalIsr') as PropertyDescriptor
+      Object.defineProperty(Leadership.prototype, 'maximalIsr', {
+        ...original,
+        get(this: Leadership) {
+          return this.proposed ?? original.get?.call(this)
+        },
+      })
+      return () => Object.defineProperty(Leadership.prototype, 'maximalIsr', original)
+    },
+  },
+]
