@@ -81,6 +81,8 @@ export class Replicas implements Checker {
       this.#note(committed, id, log)
       if (!partition.isLeader) continue
       this.#demandWhole(committed, partition, log, id)
+      // Who led when something was lost, and does not know of it, speaks for nobody any more.
+      if (committed.hasLost && !this.#leads(committed, partition, id)) continue
       if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id)
     }
   }
@@ -102,10 +104,9 @@ export class Replicas implements Checker {
   }
 
   /** Whoever leads by what the controller decided has everything. */
-  #demandWhole(committed: CommittedLog, { leaderEpoch }: Partition, log: Log, id: number): void {
-    const decided = this.#decided(committed)
-    const leader = `${id} in epoch ${leaderEpoch}`
-    if (decided?.leader !== id || decided.leaderEpoch !== leaderEpoch || committed.leader === leader) return
+  #demandWhole(committed: CommittedLog, partition: Partition, log: Log, id: number): void {
+    const leader = `${id} in epoch ${partition.leaderEpoch}`
+    if (committed.leader === leader || !this.#leads(committed, partition, id)) return
     committed.leader = leader
     if (log.logEndOffset < committed.endOffset) {
       this.#fail(
@@ -176,6 +177,12 @@ export class Replicas implements Checker {
       const what = `${ids(other?.records)}, not ${ids(records)}`
       this.#fail(committed, `${who} has other bytes at offset ${baseOffset}: ${what}`)
     }
+  }
+
+  /** By what the controller decided last. */
+  #leads(committed: CommittedLog, { leaderEpoch }: Partition, id: number): boolean {
+    const decided = this.#decided(committed)
+    return decided?.leader === id && decided.leaderEpoch === leaderEpoch
   }
 
   #decided({ topicId, partition }: CommittedLog): PartitionImage | undefined {

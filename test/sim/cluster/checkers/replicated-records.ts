@@ -42,7 +42,7 @@ export class ReplicatedRecords implements Checker, ReplicaListener {
   #read({ topic, partition, offset, value }: HistoryEvent & { type: 'read' }): void {
     const log = this.#replicas().of(topic, partition)
     const found = log?.recordAt(offset)?.id
-    if (found === value || this.#lost.has(value)) return
+    if (found === value || this.#lost.has(value) || log?.hasLost) return
     throw new Violation(
       NAME,
       `${value} was read at ${topic}-${partition} ${offset}, where ${found ?? 'nothing'} was replicated`,
