@@ -1,6 +1,21 @@
 import type { Partition } from '../broker/partition.ts'
+import type { Log } from '../log/log.ts'
 import type { Cluster } from './cluster.ts'
 import type { LeaderEvent, Timeline } from './timeline.ts'
+
+interface Remembered {
+  /** How far records were replicated. */
+  readonly offset: number
+  /** Under which leaders they were written: the same offsets under others are other records. */
+  readonly runs: readonly Run[]
+}
+
+/** Records from `from` up to, and without, `to`, written in one epoch. */
+interface Run {
+  readonly epoch: number
+  readonly from: number
+  readonly to: number
+}
 
 /**
  * Finds out which acknowledged records a cluster has lost: somebody leads whose log does not reach the high watermark, or a leader that was
@@ -9,8 +24,8 @@ import type { LeaderEvent, Timeline } from './timeline.ts'
 export class Losses {
   readonly #cluster: Cluster
   readonly #timeline: Timeline
-  /** By partition: how far records were replicated, as far as somebody who is gone knew. */
-  readonly #watermarks = new Map<string, number>()
+  /** By partition: what was replicated, as far as somebody who is gone knew. */
+  readonly #watermarks = new Map<string, Remembered>()
 
   constructor(cluster: Cluster, timeline: Timeline) {
     this.#cluster = cluster
@@ -35,12 +50,12 @@ export class Losses {
     if (leader < 0) return
     const log = this.#find(topic, partition, leader)
     if (log === undefined || !log.tryOpen()) return
-    const from = log.log.logEndOffset
     const key = `${topic}-${partition}`
-    const to = this.#watermarks.get(key) ?? 0
+    const { offset: to, runs } = this.#watermarks.get(key) ?? { offset: 0, runs: [] }
+    const from = Math.min(log.log.logEndOffset, divergence(runs, log.log))
     if (from < to) {
       this.#timeline.lost({ topic, partition, from, to, leader })
-      this.#watermarks.set(key, from)
+      this.#watermarks.set(key, { offset: from, runs: runsOf(log.log, from) })
     }
     if (event.unclean && old !== undefined) this.#watch(old, event, Math.max(from, to))
   }
@@ -60,8 +75,11 @@ export class Losses {
   #remember(topic: string, partition: number, leader: number): Partition | undefined {
     const found = this.#find(topic, partition, leader)
     const key = `${topic}-${partition}`
-    const known = found?.openedLog?.highWatermark ?? 0
-    this.#watermarks.set(key, Math.max(known, this.#watermarks.get(key) ?? 0))
+    const log = found?.openedLog
+    const before = this.#watermarks.get(key)?.offset ?? 0
+    if (log !== undefined && log.highWatermark >= before) {
+      this.#watermarks.set(key, { offset: log.highWatermark, runs: runsOf(log, log.highWatermark) })
+    }
     return found
   }
 
@@ -72,4 +90,29 @@ export class Losses {
     const found = node.broker.replicas.find(topicId, partition)
     return found === undefined || found.gone ? undefined : found
   }
+}
+
+/** What a log has below `end`, by the epochs in which it was written. */
+function runsOf(log: Log, end: number): Run[] {
+  const runs: Run[] = []
+  for (let from = log.logStartOffset; from < end; ) {
+    const epoch = log.epochForOffset(from)
+    if (epoch === undefined) break
+    const to = Math.min(end, log.endOffsetForEpoch(epoch).endOffset)
+    if (to <= from) break
+    runs.push({ epoch, from, to })
+    from = to
+  }
+  return runs
+}
+
+/** Where a log has no more of these records, though it may have others at their offsets. */
+function divergence(runs: readonly Run[], log: Log): number {
+  for (const { epoch, from, to } of runs) {
+    if (to <= log.logStartOffset) continue
+    if (log.epochForOffset(Math.max(from, log.logStartOffset)) !== epoch) return from
+    const { endOffset } = log.endOffsetForEpoch(epoch)
+    if (endOffset < to) return endOffset
+  }
+  return Number.POSITIVE_INFINITY
 }

@@ -65,6 +65,28 @@ describe('losses', () => {
     expect(lost()).toHaveLength(2)
   })
 
+  it('are what the new leader has other records for, too', () => {
+    const { env, world, losses, lost } = observed()
+    world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
+    expect(world.produced(1, 't', 'a')).toBe('NONE')
+    world.part([1], [2, 3])
+    for (const value of ['b', 'c', 'd']) expect(world.produced(1, 't', value, { acks: 1 })).toBe('NONE')
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t')).toMatchObject({ leader: 2, isr: [2, 3] })
+    for (const value of ['e', 'f']) expect(world.produced(2, 't', value)).toBe('NONE')
+    for (const id of [2, 3]) {
+      losses.ending(id)
+      world.cluster.node(id).kill()
+    }
+    env.advance(2 * SESSION_MS)
+    // Now it hears that it is no leader, and has nobody from whom it could learn what it lacks.
+    world.heal()
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(1)
+    expect(world.consumed(1, 't').values).toEqual(['a', 'b', 'c', 'd'])
+    expect(lost()).toMatchObject([{ topic: 't', partition: 0, from: 1, to: 3, leader: 1 }])
+  })
+
   it('are none when somebody leads who was in sync', () => {
     const { env, world, losses, lost } = observed()
     world.topic('t', [[1, 2, 3]])
