@@ -2,6 +2,7 @@ import type { ClassicMember } from '../coordinator/group/classic/classic-member.
 import type { GroupMachine } from '../coordinator/group/group-machine.ts'
 import { CONSUMER_PROTOCOL_TYPE, decodeAssignment } from '../protocol/embedded/consumer-protocol.ts'
 import type { Broker } from './broker.ts'
+import type { Leaders } from './topic-access.ts'
 
 /**
  * One group as a test wants to see it: who is in it with what, and how far behind it is. Unlike the lag of `describe.ts`, which is of
@@ -38,14 +39,17 @@ export interface PartitionLag {
   readonly lag: number
 }
 
-export function viewGroup(broker: Broker, groupId: string): GroupView {
+/**
+ * The group as its coordinator has it; how far it is behind, as the leaders of the partitions have it: the same broker where there is but one.
+ */
+export function viewGroup(broker: Broker, groupId: string, leaderOf: Leaders['leaderOf'] = () => broker): GroupView {
   const machine = broker.groups.machine(broker.groups.partitionFor(groupId))
   const group = machine?.context.groups.get(groupId)
   if (machine === undefined || group === undefined) {
     return { groupId, state: 'Dead', stable: false, generationId: 0, members: [], partitions: [], lag: 0 }
   }
   const members = [...group.members.values()]
-  const partitions = lagOf(broker, machine, groupId, group.subscribedTopics)
+  const partitions = lagOf({ image: broker.image, leaderOf }, machine, groupId, group.subscribedTopics)
   return {
     groupId,
     state: group.state,
@@ -74,7 +78,7 @@ function assignmentOf({ protocolType, assignment }: ClassicMember): MemberView['
 
 /** The topics that the group has committed to or is subscribed to, with all their partitions. */
 function lagOf(
-  broker: Broker,
+  { image: { topicsByName }, leaderOf }: Leaders,
   { offsets }: GroupMachine,
   groupId: string,
   subscribed: ReadonlySet<string> = new Set(),
@@ -82,9 +86,10 @@ function lagOf(
   const committed = offsets.of(groupId)
   const topics = new Set([...[...committed].map(([topic]) => topic), ...subscribed])
   return [...topics].sort().flatMap(topic => {
-    const image = broker.image.topicsByName.get(topic)
-    return (image?.partitions ?? []).map(({ partitionId: partition }) => {
-      const log = broker.replicas.existingLog(broker.replicas.find(image?.topicId as string, partition))
+    const { topicId = '', partitions = [] } = topicsByName.get(topic) ?? {}
+    return partitions.map(({ partitionId: partition }) => {
+      const { replicas } = leaderOf(topicId, partition)
+      const log = replicas.existingLog(replicas.find(topicId, partition))
       const offset = committed.get(topic)?.get(partition)?.offset ?? -1
       const lag = (log?.highWatermark ?? 0) - Math.max(offset, log?.logStartOffset ?? 0)
       return { topic, partition, committed: offset, lag: Math.max(0, lag) }

@@ -5,6 +5,7 @@ import { batchSize, readBatchHeader } from '../records/batch-header.ts'
 import { readRecords } from '../records/batch-reader.ts'
 import { concat } from '../util/byte-writer.ts'
 import type { Broker } from './broker.ts'
+import type { MetadataImage } from './metadata/image.ts'
 import type { Partition } from './partition.ts'
 
 /**
@@ -37,22 +38,45 @@ export interface TopicRecordInput {
 
 const READ_BYTES = 1024 * 1024
 
-function partitionsOf(broker: Broker, topic: string): Partition[] {
-  const image = broker.image.topicsByName.get(topic)
+/** Several brokers: what there is by whom they believe, and who leads each partition of it. */
+export interface Leaders {
+  readonly image: MetadataImage
+  /** @throws KafkaError when nobody leads that could be asked */
+  leaderOf(topicId: string, partitionId: number): Broker
+}
+
+/** A partition at the broker that leads it. */
+export interface LedPartition {
+  readonly broker: Broker
+  readonly partition: Partition
+}
+
+/**
+ * The partitions of a topic: of the one broker that there is, or each at its leader.
+ *
+ * @throws KafkaError when there is no such topic, or somebody does not lead who should
+ */
+export function ledPartitions(brokers: Broker | Leaders, topic: string): LedPartition[] {
+  const image = brokers.image.topicsByName.get(topic)
   if (image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `there is no topic ${topic}`)
-  return image.partitions.map(({ partitionId }) => broker.replicas.leaderById(image.topicId, partitionId))
+  const { topicId } = image
+  return image.partitions.map(({ partitionId }) => {
+    const broker = 'leaderOf' in brokers ? brokers.leaderOf(topicId, partitionId) : brokers
+    return { broker, partition: broker.replicas.leaderById(topicId, partitionId) }
+  })
 }
 
 /** How many records there are by their offsets, cheaply: markers of transactions count, too. */
-export function countRecords(broker: Broker, topic: string): number {
-  if (!broker.image.topicsByName.has(topic)) return 0
+export function countRecords(brokers: Broker | Leaders, topic: string): number {
+  if (!brokers.image.topicsByName.has(topic)) return 0
   // Logs that nobody asked for since the broker was restored are not open yet, and have records all the same.
-  return partitionsOf(broker, topic).reduce((sum, { log }) => sum + log.highWatermark - log.logStartOffset, 0)
+  const logs = ledPartitions(brokers, topic).map(({ partition }) => partition.log)
+  return logs.reduce((sum, { highWatermark, logStartOffset }) => sum + highWatermark - logStartOffset, 0)
 }
 
 /** Everything in a topic up to the high watermarks: in the order of its partitions, which are merged by the times of the records. */
-export function readTopic(broker: Broker, topic: string): TopicRecord[] {
-  const lists = partitionsOf(broker, topic).map(partition => readPartition(broker, partition))
+export function readTopic(brokers: Broker | Leaders, topic: string): TopicRecord[] {
+  const lists = ledPartitions(brokers, topic).map(readPartition)
   const records: TopicRecord[] = []
   for (;;) {
     let next: TopicRecord[] | undefined
@@ -66,7 +90,7 @@ export function readTopic(broker: Broker, topic: string): TopicRecord[] {
 }
 
 /** The records of one partition, the last first. */
-function readPartition({ platform }: Broker, { topic, index, log }: Partition): TopicRecord[] {
+function readPartition({ broker: { platform }, partition: { topic, index, log } }: LedPartition): TopicRecord[] {
   const records: TopicRecord[] = []
   for (let offset = log.logStartOffset; offset < log.highWatermark; ) {
     const read = log.read(offset, { maxBytes: READ_BYTES, minOneBatch: true, isolation: 'high_watermark' })
@@ -93,18 +117,20 @@ function readPartition({ platform }: Broker, { topic, index, log }: Partition): 
  * @throws KafkaError as a producer would be told
  */
 export function appendToTopic(
-  broker: Broker,
+  brokers: Broker | Leaders,
   topic: string,
   records: readonly TopicRecordInput[],
 ): { partition: number; offset: number }[] {
-  const partitions = partitionsOf(broker, topic)
-  const now = broker.env.now()
+  const partitions = ledPartitions(brokers, topic)
   const places = records.map(({ partition, key }, index) => {
     return partition ?? (key === null ? index % partitions.length : javaPartition(key, partitions.length))
   })
   const placed: { partition: number; offset: number }[] = []
   for (const index of new Set(places)) {
-    const partition = broker.replicas.leader(topic, index)
+    const led = partitions[index]
+    if (led === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
+    const { broker, partition } = led
+    const now = broker.env.now()
     const own = records.flatMap((record, at) => (places[at] === index ? [{ record, at }] : []))
     const batch = buildBatch({
       records: own.map(({ record: { key, value, headers, timestamp = now } }) => ({ key, value, headers, timestamp })),
@@ -118,8 +144,8 @@ export function appendToTopic(
 }
 
 /** Deletes every record, as DeleteRecords does: offsets go on. */
-export function clearTopic(broker: Broker, topic: string): void {
-  for (const partition of partitionsOf(broker, topic)) {
+export function clearTopic(brokers: Broker | Leaders, topic: string): void {
+  for (const { broker, partition } of ledPartitions(brokers, topic)) {
     partition.log.deleteRecordsBefore(partition.highWatermark)
     broker.purgatory.wake(partition.key)
   }

@@ -2,17 +2,21 @@ import { ZERO_UUID } from '../util/uuid.ts'
 import type { PlainFields, PlainValue } from './plain-fields.ts'
 import type { RequestLogRecord } from './request-log.ts'
 
+/** Where there are several brokers, each request tells which one answered it. */
+type TracedRecord = RequestLogRecord & { readonly broker?: number }
+
 /**
  * Requests as lines for people: when, who, what was asked, what was answered. Fields that say nothing (defaults) are left out, and
  * topics stand with their partitions, as `orders[0,1]`.
  */
-export function renderTrace(records: readonly RequestLogRecord[]): string {
+export function renderTrace(records: readonly TracedRecord[]): string {
   return records.map(line).join('\n')
 }
 
-function line(record: RequestLogRecord): string {
+function line(record: TracedRecord): string {
   const time = timeOfDay(record.at)
-  const who = `#${record.connection} ${record.clientId || '(no client id)'}`
+  const where = record.broker === undefined ? '' : `broker ${record.broker} `
+  const who = `${where}#${record.connection} ${record.clientId || '(no client id)'}`
   const asked = record.request === undefined ? '' : ` ${brief(record.request)}`
   const answer = record.errorCodes.length > 0 ? [...new Set(record.errorCodes)].join(', ') : answerOf(record)
   const fault = record.fault === undefined ? '' : ` [fault: ${record.fault}]`

@@ -42,6 +42,20 @@ export interface BrokerMethods {
   evictMembers(groupId?: string): Promise<number>
 }
 
+/** What there is to topics and groups, of one broker or of several. */
+export type TopicMethods = Pick<
+  BrokerMethods,
+  | 'createTopic'
+  | 'recordsOf'
+  | 'produceTo'
+  | 'clearTopic'
+  | 'viewGroup'
+  | 'awaitGroup'
+  | 'evictMembers'
+  | 'requests'
+  | 'trace'
+>
+
 /** Stands for a state that the broker keeps; it can be sent to wherever the broker is driven from. */
 export interface BrokerSnapshot {
   readonly clusterId: string

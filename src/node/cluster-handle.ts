@@ -3,7 +3,6 @@
  * closed, and closes once.
  */
 import { describeBroker } from '../broker/describe.ts'
-import type { PartitionImage } from '../broker/metadata/image.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
 import type { BrokerNode } from '../cluster/broker-node.ts'
 import type { Cluster } from '../cluster/index.ts'
@@ -13,8 +12,10 @@ import type { ClusterEvent, Timeline } from '../cluster/timeline.ts'
 import { unsettled } from '../cluster/unsettled.ts'
 import { parseDuration } from '../util/duration.ts'
 import { Later } from '../util/later.ts'
+import { ClusterMethods } from './cluster-methods.ts'
 import type { ClusterStorage } from './cluster-storage.ts'
 import type { ClusterTcp } from './cluster-tcp.ts'
+import { clusterTopic } from './cluster-topic.ts'
 import { OttlaError } from './errors.ts'
 import { checkOptions, formatAddress, invalid, type TopicOption } from './options.ts'
 import type { ClusterBroker, ClusterLink, ClusterTopic, LinkEnd, RunningCluster } from './running-cluster.ts'
@@ -39,11 +40,13 @@ export class ClusterHandle implements RunningCluster {
   readonly brokers: readonly ClusterBroker[]
   readonly #parts: ClusterParts
   readonly #waits: Waits
+  readonly #methods: ClusterMethods
   #closing: Promise<void> | undefined
 
   constructor(parts: ClusterParts) {
     this.#parts = parts
     this.#waits = new Waits(parts.env)
+    this.#methods = new ClusterMethods(parts.env, parts.cluster, this.#waits)
     this.clusterId = parts.cluster.clusterId
     this.brokers = parts.cluster.brokers.map(({ id }) => new BrokerPlace(parts, id))
   }
@@ -130,29 +133,26 @@ export class ClusterHandle implements RunningCluster {
   }
 
   async createTopic(topic: string | TopicOption): Promise<void> {
-    const { env, cluster } = this.#open()
     const { topics } = checkOptions({ topics: [topic] })
-    const refused = await env.settled(() => cluster.createTopics(topics))
-    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+    for (const each of topics) await this.methods.createTopic(each)
   }
 
   topic(name: string): ClusterTopic {
-    const find = async (partition = 0): Promise<PartitionImage> => {
-      const found = this.#open().cluster.image.partition(name, partition)
-      if (found === undefined) throw invalid(`there is no partition ${name}-${partition}`)
-      return found
-    }
-    return {
-      name,
-      leader: async partition => {
-        const { leader } = await find(partition)
-        return leader < 0 ? undefined : leader
-      },
-      leaderEpoch: async partition => (await find(partition)).leaderEpoch,
-      replicas: async partition => [...(await find(partition)).replicas],
-      isr: async partition => [...(await find(partition)).isr],
-      elr: async partition => [...(await find(partition)).elr],
-    }
+    return clusterTopic(name, () => this.#open().cluster.image)
+  }
+
+  /** @internal */
+  protected get methods(): ClusterMethods {
+    this.#open()
+    return this.#methods
+  }
+
+  async requests(filter?: RequestFilter) {
+    return this.methods.requests(filter)
+  }
+
+  async trace(filter?: RequestFilter) {
+    return this.methods.trace(filter)
   }
 
   async events(): Promise<readonly ClusterEvent[]> {

@@ -22,11 +22,11 @@ import {
 } from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
 import { type ClusterSnapshot, MemoryCluster, type StandaloneCluster, type TopicDeclaration } from '../cluster/index.ts'
-import { KafkaError } from '../protocol/errors.ts'
 import { parseDuration } from '../util/duration.ts'
 import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal } from './broker-methods.ts'
-import { OttlaError, toError } from './errors.ts'
+import { OttlaError } from './errors.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
+import { inEvent } from './in-event.ts'
 import type { SystemEnv } from './system-env.ts'
 import { Waits } from './waits.ts'
 
@@ -216,11 +216,11 @@ export class LocalMethods implements BrokerMethods {
 
   async produceTo(topic: string, records: readonly TopicRecordInput[]) {
     if (!this.#cluster.broker.image.topicsByName.has(topic)) await this.createTopic({ name: topic })
-    return this.#inEvent(() => appendToTopic(this.#cluster.broker, topic, records))
+    return inEvent(this.#env, () => appendToTopic(this.#cluster.broker, topic, records))
   }
 
   async clearTopic(topic: string) {
-    this.#inEvent(() => clearTopic(this.#cluster.broker, topic))
+    inEvent(this.#env, () => clearTopic(this.#cluster.broker, topic))
   }
 
   async viewGroup(groupId: string) {
@@ -242,21 +242,6 @@ export class LocalMethods implements BrokerMethods {
 
   async evictMembers(groupId?: string) {
     const reason = 'a test took it out'
-    return this.#inEvent(() => evictMembers(this.#cluster.broker, { groupId, reason }))
-  }
-
-  /** Acts as an event of its own, and gives what comes of it, or what it throws, to the caller. */
-  #inEvent<T>(act: () => T): T {
-    let result: { value: T } | { error: unknown } | undefined
-    this.#env.event(() => {
-      try {
-        result = { value: act() }
-      } catch (error) {
-        result = { error }
-      }
-    })
-    if (result !== undefined && 'value' in result) return result.value
-    const error = toError(result?.error)
-    throw error instanceof KafkaError ? new OttlaError('OTTLA_INVALID_OPTION', error.message, { cause: error }) : error
+    return inEvent(this.#env, () => evictMembers(this.#cluster.broker, { groupId, reason }))
   }
 }

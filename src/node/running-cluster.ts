@@ -44,6 +44,10 @@ export interface RunningCluster extends AsyncDisposable {
   onEvent(listener: (event: ClusterEvent) => void): () => void
   /** The events as text, a line each, with the seconds since the start. */
   timeline(): Promise<string>
+  /** The last requests of all brokers, in the order of their answers. */
+  requests(filter?: RequestFilter): Promise<(RequestLogRecord & { readonly broker: number })[]>
+  /** The same as text, a line each. */
+  trace(filter?: RequestFilter): Promise<string>
   /** Moves the clock of a cluster that was started with `time: 'virtual'`; see `RunningBroker.advance`. */
   advance(time: number | string, options?: { sessions?: boolean }): Promise<void>
   /** Ends all brokers. May be called again, and does nothing then. */

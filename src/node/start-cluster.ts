@@ -7,7 +7,7 @@ import { Gate } from '../cluster/gate.ts'
 import { Cluster } from '../cluster/index.ts'
 import { Losses } from '../cluster/losses.ts'
 import { Timeline } from '../cluster/timeline.ts'
-import { ClusterHandle } from './cluster-handle.ts'
+import { ClusterHandle, type ClusterParts } from './cluster-handle.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
 import { type ClusterStorage, openClusterStorage } from './cluster-storage.ts'
 import { ClusterTcp } from './cluster-tcp.ts'
@@ -31,6 +31,14 @@ import { SystemEnv } from './system-env.ts'
  * console.log(await cluster.timeline())
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<RunningCluster> {
+  return launchCluster(options, parts => new ClusterHandle(parts))
+}
+
+/** The same with a handle of one's own. */
+export async function launchCluster<Handle extends ClusterHandle>(
+  options: ClusterOptions,
+  handleOf: (parts: ClusterParts) => Handle,
+): Promise<Handle> {
   const checked = checkClusterOptions(options)
   const log = makeLog(options.log, options.logLevel)
   const onFatal = (error: Error) => {
@@ -50,7 +58,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Runnin
     const { dataDir, limits } = checked
     const storage = await openClusterStorage(env, { dataDir, ...limits })
     try {
-      return await start(checked, env, storage, onFatal)
+      return await start({ options: checked, env, storage, onFatal, handleOf })
     } catch (error) {
       await storage.close()
       throw error
@@ -61,12 +69,21 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Runnin
   }
 }
 
-async function start(
-  options: CheckedClusterOptions,
-  env: SystemEnv,
-  storage: ClusterStorage,
-  onFatal: (error: Error) => void,
-): Promise<RunningCluster> {
+interface Start<Handle> {
+  readonly options: CheckedClusterOptions
+  readonly env: SystemEnv
+  readonly storage: ClusterStorage
+  readonly onFatal: (error: Error) => void
+  readonly handleOf: (parts: ClusterParts) => Handle
+}
+
+async function start<Handle extends ClusterHandle>({
+  options,
+  env,
+  storage,
+  onFatal,
+  handleOf,
+}: Start<Handle>): Promise<Handle> {
   const timeline = new Timeline(() => env.now())
   const brokers = []
   for (const { id, rack } of options.brokers) {
@@ -86,7 +103,7 @@ async function start(
   })
   const tcp = new ClusterTcp(env, options)
   const losses = new Losses(cluster, timeline)
-  const handle = new ClusterHandle({ env, cluster, storage, tcp, timeline, losses })
+  const handle = handleOf({ env, cluster, storage, tcp, timeline, losses })
   try {
     for (const { id, port } of options.brokers) await tcp.listen(id, port, new Gate(cluster.node(id)))
     await env.settled(() => handle.registerAll())

@@ -1,5 +1,5 @@
 /**
- * `ottla/testing`: a broker for tests, under vitest, node:test and jest. Topics and groups that can be asked and waited for, faults,
+ * `ottla/testing`: a broker, or a cluster, for tests, under vitest, node:test and jest. Topics and groups that can be asked and waited for, faults,
  * gates, time that tests move, and a state that is put back in about a millisecond.
  */
 export type { GroupView, MemberView, PartitionLag } from '../broker/group-view.ts'
@@ -8,6 +8,7 @@ export { type GlobalBroker, globalBroker, sharedBroker } from './global-broker.t
 export { matchers, type OttlaMatchers } from './matchers.ts'
 export { bytes, json, type Serde, string } from './serdes.ts'
 export { attachTestBroker, startTestBroker, TestBroker } from './test-broker.ts'
+export { startTestCluster, TestCluster } from './test-cluster.ts'
 export { TestGroup } from './test-group.ts'
 export { type TestRecord, type TestRecordInput, TestTopic, type TopicSerdes } from './test-topic.ts'
 export { type BrokerInUse, type Hooks, type UseBrokerOptions, useBroker } from './use-broker.ts'

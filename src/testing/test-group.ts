@@ -2,17 +2,17 @@
  * A consumer group in a test: waiting until it is stable or has read everything, and looking at who is in it.
  */
 import type { GroupView, MemberView } from '../broker/group-view.ts'
-import type { BrokerMethods } from '../node/broker-methods.ts'
+import type { TopicMethods } from '../node/broker-methods.ts'
 import { WAIT_TIMEOUT_MS } from '../node/fault-handles.ts'
 import type { Told } from './told.ts'
 
 export class TestGroup {
   readonly groupId: string
-  readonly #methods: () => BrokerMethods
+  readonly #methods: () => TopicMethods
   readonly #told: Told
 
   /** @internal */
-  constructor(groupId: string, methods: () => BrokerMethods, told: Told) {
+  constructor(groupId: string, methods: () => TopicMethods, told: Told) {
     this.groupId = groupId
     this.#methods = methods
     this.#told = told

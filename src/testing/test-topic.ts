@@ -3,7 +3,7 @@
  * and the request log does not show it.
  */
 import type { TopicRecord } from '../broker/topic-access.ts'
-import type { BrokerMethods } from '../node/broker-methods.ts'
+import type { TopicMethods } from '../node/broker-methods.ts'
 import { WAIT_TIMEOUT_MS } from '../node/fault-handles.ts'
 import { type Serde, string } from './serdes.ts'
 import type { Told } from './told.ts'
@@ -40,13 +40,13 @@ export interface TestRecordInput<Value = string, Key = string> {
 
 export class TestTopic<Value = string, Key = string> {
   readonly name: string
-  readonly #methods: () => BrokerMethods
+  readonly #methods: () => TopicMethods
   readonly #told: Told
   readonly #value: Serde<Value>
   readonly #key: Serde<Key>
 
   /** @internal */
-  constructor(name: string, methods: () => BrokerMethods, told: Told, serdes: TopicSerdes<Value, Key>) {
+  constructor(name: string, methods: () => TopicMethods, told: Told, serdes: TopicSerdes<Value, Key>) {
     this.name = name
     this.#methods = methods
     this.#told = told
@@ -89,7 +89,9 @@ export class TestTopic<Value = string, Key = string> {
   }
 
   /** Makes the topic, unless it is there. */
-  async create(options: { partitions?: number; configs?: Record<string, string> } = {}): Promise<void> {
+  async create(
+    options: { partitions?: number; replicationFactor?: number; configs?: Record<string, string> } = {},
+  ): Promise<void> {
     return this.#methods().createTopic({ name: this.name, ...options })
   }
 

@@ -2,14 +2,14 @@
  * What a failing wait says besides its own message. Runners that tell their hooks which test failed have the last requests printed
  * by use-broker.ts; jest does not, so there the error brings them along.
  */
-import type { BrokerMethods } from '../node/broker-methods.ts'
+import type { TopicMethods } from '../node/broker-methods.ts'
 
 /** Passes a promise on; an error may get a longer message on the way. */
 export type Told = <T>(waiting: Promise<T>) => Promise<T>
 
 const LAST_REQUESTS = 20
 
-export function toldBy(methods: () => BrokerMethods): Told {
+export function toldBy(methods: () => TopicMethods): Told {
   return async waiting => {
     try {
       return await waiting
@@ -23,7 +23,7 @@ export function toldBy(methods: () => BrokerMethods): Told {
 }
 
 /** The last requests as text, with a heading. */
-export async function lastRequests(methods: Pick<BrokerMethods, 'trace'>, last = LAST_REQUESTS): Promise<string> {
+export async function lastRequests(methods: { trace: TopicMethods['trace'] }, last = LAST_REQUESTS): Promise<string> {
   const trace = await methods.trace({ last }).catch(() => '')
   return trace === '' ? 'No request has reached the broker.' : `The last requests that reached the broker:\n${trace}`
 }
