@@ -104,7 +104,7 @@ export class FaultSchedule {
     history.add({ type: 'crashing', ...event })
     process.crash(kind === 'power' ? 'power' : 'kill')
     history.add({ type: 'crashed', ...event })
-    this.#needsRestart.delete(process)
+    if (!process.disk.isBad) this.#needsRestart.delete(process)
     this.#later(this.#chance.between(5, 1500), () => this.#start(process))
   }
 
@@ -131,7 +131,7 @@ export class FaultSchedule {
 
   #flip(process: BrokerProcess): void {
     const files = [...process.disk.files()].filter(
-      ({ path, file }) => path.endsWith('.log') && file.size > 0 && !path.startsWith('__cluster_metadata'),
+      ({ path, file }) => path.endsWith('.log') && file.size > 0 && !path.startsWith('__'),
     )
     if (files.length === 0) return
     const { path, file } = this.#chance.pick(files)
