@@ -49,11 +49,7 @@ export async function openCluster(
     cleanShutdown: directory.cleanShutdown,
   })
   try {
-    const onMetadataFailure = ({ message }: { message: string }) => {
-      const hint = 'look at the disk, and start the broker again: it finds what really is there'
-      const text = `what the cluster decides cannot be brought to ${dataDir}: ${message}`
-      onFatal(new OttlaError('OTTLA_DATA_DIR_FAILED', text, { hint }))
-    }
+    const onMetadataFailure = ({ message }: { message: string }) => onFatal(metadataFailure(dataDir, message))
     return new DiskCluster({ ...shared, storage, directory, onMetadataFailure })
   } catch (error) {
     await env.settled(() => storage.close())
@@ -95,6 +91,13 @@ export async function openDisk(
     if (disk !== undefined) await env.settled(() => disk.close())
     throw failed(dataDir, error)
   }
+}
+
+/** What the controller decides cannot be written down: whoever runs it has to end. */
+export function metadataFailure(dataDir: string, message: string): OttlaError {
+  const hint = 'look at the disk, and start the broker again: it finds what really is there'
+  const text = `what the cluster decides cannot be brought to ${dataDir}: ${message}`
+  return new OttlaError('OTTLA_DATA_DIR_FAILED', text, { hint })
 }
 
 function refused(dataDir: string, { kind, message, hint }: DataDirectoryProblem): OttlaError {

@@ -13,6 +13,7 @@ import { type ClusterStorage, openClusterStorage } from './cluster-storage.ts'
 import { ClusterTcp } from './cluster-tcp.ts'
 import { OttlaError, toError } from './errors.ts'
 import { makeLog } from './log.ts'
+import { metadataFailure } from './open-cluster.ts'
 import { nodeRecordsPlatform } from './records-platform.ts'
 import type { RunningCluster } from './running-cluster.ts'
 import { SystemEnv } from './system-env.ts'
@@ -99,6 +100,7 @@ async function start<Handle extends ClusterHandle>({
     keepsFields: options.trace,
     limits: options.limits,
     onRecord: (record, image) => timeline.record(record, image),
+    onMetadataFailure: ({ message }) => onFatal(metadataFailure(String(options.dataDir), message)),
     onFatal: error => onFatal(toError(error)),
   })
   const tcp = new ClusterTcp(env, options)

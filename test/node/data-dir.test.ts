@@ -1,7 +1,7 @@
 import fs, { readdirSync } from 'node:fs'
 import { type Consumer, Kafka, logLevel } from 'kafkajs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type BrokerOptions, type RunningBroker, startBroker } from '../../src/node/index.ts'
+import { type BrokerOptions, type RunningBroker, startBroker, startCluster } from '../../src/node/index.ts'
 import { temporaryDirectory } from '../support/disk.ts'
 
 const running: RunningBroker[] = []
@@ -148,6 +148,27 @@ describe('a disk that fails', () => {
     })
     await broker.close()
     expect(await created).toBeInstanceOf(Error)
+  })
+
+  it('is told of to whoever started several brokers', async () => {
+    let told: (error: Error) => void = () => {}
+    const fatal = new Promise<Error>(resolve => {
+      told = resolve
+    })
+    const dataDir = temporaryDirectory()
+    const cluster = await startCluster({ dataDir, brokers: 2, log: false, onFatal: error => told(error) })
+    try {
+      failSyncs('all')
+      // Nobody will ever answer.
+      void cluster.createTopic('orders').catch(() => {})
+      expect(await fatal).toMatchObject({
+        code: 'OTTLA_DATA_DIR_FAILED',
+        message: expect.stringMatching(new RegExp(`${dataDir}.*EIO: i/o error, fdatasync`)),
+      })
+    } finally {
+      vi.restoreAllMocks()
+      await cluster.close()
+    }
   })
 
   it('takes one partition offline until the broker is started again, and acknowledges nothing that is not on it', async () => {
