@@ -193,16 +193,14 @@ export class ReplicatedPartition<K = string, V = unknown> {
       follower.log = [...follower.log.slice(0, agreed), ...leader.log.slice(agreed)]
       if (!this.#isr.includes(follower)) this.#isr.push(follower)
     }
-    this.#moveWatermark()
+    this.#moveWatermark(leader.log)
   }
 
   /** As far as every in-sync replica has the log; not at all while fewer than the minimum are in sync, whatever the acks. */
-  #moveWatermark(): void {
+  #moveWatermark(leading: ReplicatedRec<K, V>[]): void {
     if (this.#isr.length < this.#minInsyncReplicas) return
-    const leader = this.#leader
-    if (leader === null) return
     // What somebody has of an older epoch is nothing that the leader has.
-    const everybodyHas = Math.min(...this.#isr.map(replica => agreement(replica.log, leader.log)))
+    const everybodyHas = Math.min(...this.#isr.map(({ log }) => agreement(log, leading)))
     this.#highWatermark = Math.max(this.#highWatermark, everybodyHas)
     this.#acknowledged.push(...this.#unanswered.filter(record => record.offset < this.#highWatermark))
     this.#unanswered = this.#unanswered.filter(record => record.offset >= this.#highWatermark)
