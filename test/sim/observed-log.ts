@@ -96,6 +96,10 @@ export class ObservedLog {
   promisedOffset = 0
   /** Its process has ended, and no other has opened it yet: what came last was not seen. */
   isStale = false
+  /** A process ended since it was last seen. */
+  crashed = false
+  /** A process that opened it, and was seen with it by nobody, may have written in place of what an earlier crash took. */
+  mayBeRewritten = false
   /** A crash may have taken what was acknowledged. */
   mayHaveLost = false
   /** Its topic was deleted. */

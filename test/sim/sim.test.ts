@@ -18,6 +18,10 @@ describe('simulation', () => {
     })
   }
 
+  it('takes it that a process nobody saw with a log wrote to it, between two crashes', () => {
+    expect(simulate({ seed: 1137 }).error).toBeUndefined()
+  })
+
   it('happens again the same way from the same seed', () => {
     const trace = (seed: number) => {
       const lines: string[] = []

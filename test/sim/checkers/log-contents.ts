@@ -128,6 +128,9 @@ export class LogContents implements Checker {
     if (event.type === 'crashing') {
       for (const log of this.#logs.values()) {
         const durable = this.#flush === 'commit' ? Math.max(log.highWatermark, log.flushedOffset) : log.flushedOffset
+        // Struck in the middle of a turn, it may have opened the log and appended to it in that turn.
+        if (log.crashed && !log.isGone) log.mayBeRewritten = true
+        log.crashed = true
         log.isStale = !log.isGone
         if (event.kind === 'power' && this.#flush === 'os') log.mayHaveLost = true
         log.promisedOffset = Math.min(log.promisedOffset, event.kind === 'power' ? durable : log.endOffset)
@@ -226,8 +229,12 @@ export class LogContents implements Checker {
     // Of what was not promised any batch may be gone, at the end of a segment also one with others behind it, as in Kafka.
     const there = new Set(found.map(({ baseOffset }) => baseOffset))
     const mayBeLost = ({ baseOffset }: ObservedBatch) => baseOffset >= observed.promisedOffset
-    const lost = observed.batches.filter(batch => mayBeLost(batch) && !there.has(batch.baseOffset))
-    observed.remove(lost, logEndOffset)
+    const rewrittenFrom = observed.mayBeRewritten ? rewritten(observed, found) : Number.POSITIVE_INFINITY
+    const isLost = ({ baseOffset }: ObservedBatch) => baseOffset >= rewrittenFrom || !there.has(baseOffset)
+    const lost = observed.batches.filter(batch => mayBeLost(batch) && isLost(batch))
+    observed.remove(lost, Math.min(logEndOffset, rewrittenFrom))
+    observed.crashed = false
+    observed.mayBeRewritten = false
     this.#lost(observed, lost)
     if (!observed.isDamaged) {
       this.#demandSame(observed, found, logStartOffset, Math.min(logEndOffset, observed.endOffset))
@@ -271,6 +278,18 @@ export class LogContents implements Checker {
   #fail(observed: ObservedLog, message: string): never {
     throw new Violation(NAME, `${observed.name}: ${message}`)
   }
+}
+
+/** Where the first batch lies that is not what was there, of what was not promised; beyond all when there is none. */
+function rewritten(observed: ObservedLog, found: readonly ObservedBatch[]): number {
+  const known = new Map(observed.batches.map(batch => [batch.baseOffset, batch]))
+  const isOther = (batch: ObservedBatch) => {
+    if (observed.isCompacted) return batch.records.some(({ id, offset }) => observed.recordAt(offset)?.id !== id)
+    const before = known.get(batch.baseOffset)
+    return before === undefined || !isSame(batch, before)
+  }
+  const other = found.find(batch => batch.baseOffset >= observed.promisedOffset && isOther(batch))
+  return other?.baseOffset ?? Number.POSITIVE_INFINITY
 }
 
 function isSame(one: ObservedBatch, other: ObservedBatch): boolean {
