@@ -26,6 +26,8 @@ export class Losses {
   readonly #timeline: Timeline
   /** By partition: what was replicated, as far as somebody who is gone knew. */
   readonly #watermarks = new Map<string, Remembered>()
+  /** By partition without a leader: who led last, and may believe that it still does. */
+  readonly #lastLeaders = new Map<string, number>()
 
   constructor(cluster: Cluster, timeline: Timeline) {
     this.#cluster = cluster
@@ -35,29 +37,34 @@ export class Losses {
     })
   }
 
-  /** A broker is about to end, and with it what it knew of the partitions that it leads. */
+  /** A broker is about to end, and with it what it knew of the partitions that it leads, or led last. */
   ending(brokerId: number): void {
     for (const { name, partitions } of this.#cluster.image.topicsByName.values()) {
       for (const { partitionId, leader } of partitions) {
-        if (leader === brokerId) this.#remember(name, partitionId, brokerId)
+        const last = leader < 0 ? this.#lastLeaders.get(`${name}-${partitionId}`) : leader
+        if (last === brokerId) this.#remember(name, partitionId, brokerId)
       }
     }
   }
 
   #changed(event: LeaderEvent): void {
-    const { topic, partition, before, leader } = event
-    const old = before < 0 ? undefined : this.#remember(topic, partition, before)
-    if (leader < 0) return
+    const { topic, partition, leader } = event
+    const key = `${topic}-${partition}`
+    const before = event.before < 0 ? this.#lastLeaders.get(key) : event.before
+    const old = before === undefined ? undefined : this.#remember(topic, partition, before)
+    if (leader < 0) {
+      if (before !== undefined) this.#lastLeaders.set(key, before)
+      return
+    }
     const log = this.#find(topic, partition, leader)
     if (log === undefined || !log.tryOpen()) return
-    const key = `${topic}-${partition}`
     const { offset: to, runs } = this.#watermarks.get(key) ?? { offset: 0, runs: [] }
     const from = Math.min(log.log.logEndOffset, divergence(runs, log.log))
     if (from < to) {
       this.#timeline.lost({ topic, partition, from, to, leader })
       this.#watermarks.set(key, { offset: from, runs: runsOf(log.log, from) })
     }
-    if (event.unclean && old !== undefined) this.#watch(old, event, Math.max(from, to))
+    if (event.unclean && old !== undefined && before !== leader) this.#watch(old, event, Math.max(from, to))
   }
 
   /** A leader that nobody told goes on, and has acknowledged what the new one will never have. */

@@ -65,6 +65,23 @@ describe('losses', () => {
     expect(lost()).toHaveLength(2)
   })
 
+  it('are also what a leader acknowledged while nobody was elected in its place', () => {
+    const { env, world, lost, isolate } = observed()
+    isolate()
+    for (const id of [2, 3]) world.cluster.node(id).kill()
+    env.advance(2 * SESSION_MS)
+    world.cut(1, CONTROLLER)
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(-1)
+    expect(world.produced(1, 't', 'c')).toBe('NONE')
+    world.cluster.node(2).start()
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t').leader).toBe(2)
+    expect(lost()).toMatchObject([{ from: 1, to: 3, leader: 2 }])
+    expect(world.produced(1, 't', 'd')).toBe('NONE')
+    expect(lost()).toMatchObject([{}, { from: 3, to: 4, leader: 2 }])
+  })
+
   it('are what the new leader has other records for, too', () => {
     const { env, world, losses, lost } = observed()
     world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
