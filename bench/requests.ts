@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import type { BrokerConnection } from '../src/broker/sink.ts'
 import { Cluster } from '../src/cluster/index.ts'
 import { nodeRecordsPlatform } from '../src/node/records-platform.ts'
@@ -27,6 +26,12 @@ import { VirtualEnv } from '../src/util/virtual-env.ts'
  */
 
 const SECONDS = 0.5
+
+/** What the process has used, garbage collection included: on a busy machine the time on the wall says nothing. */
+function cpuMicroseconds(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
 
 const env = new VirtualEnv()
 const storage = new MemoryStorage({ turns: env.turns })
@@ -73,13 +78,13 @@ function measure(request: Uint8Array): { microseconds: number; bytes: number } {
   }
   run(500)
   const before = answered
-  const began = performance.now()
-  while (performance.now() - began < SECONDS * 1000) {
+  const began = cpuMicroseconds()
+  while (cpuMicroseconds() - began < SECONDS * 1e6) {
     run(100)
     // Retention keeps memory level.
     cluster.broker(1).replicas.applyRetention()
   }
-  return { microseconds: ((performance.now() - began) * 1000) / (answered - before), bytes: request.length }
+  return { microseconds: (cpuMicroseconds() - began) / (answered - before), bytes: request.length }
 }
 
 const { topicId } = cluster.broker(1).image.topicsByName.get('orders') as { topicId: string }
