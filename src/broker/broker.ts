@@ -25,6 +25,7 @@ import type { Limits } from './limits.ts'
 import type { Link, LinkedBroker, MetadataUpdate, PeerMessageKind, PeerMessages, PreviousBrokerEpoch } from './link.ts'
 import { logCleanerOf } from './log-cleaning.ts'
 import { MemberConnections } from './member-connections.ts'
+import { catchUpRecords } from './metadata/catch-up.ts'
 import { MetadataChanges } from './metadata/changes.ts'
 import { MetadataImage, RESOURCE_TYPE } from './metadata/image.ts'
 import type { AppliedRecord } from './metadata/records.ts'
@@ -236,14 +237,15 @@ export class Broker implements LinkedBroker {
 
   /** The controller says what was committed: the only way in which this broker learns of the cluster. */
   metadata(update: MetadataUpdate): number {
-    if (this.#stopped || update.startOffset > this.#metadataOffset) return this.#metadataOffset
+    const { snapshot, startOffset, endOffset, records } = update
+    const isBehind = startOffset > this.#metadataOffset
+    if (this.#stopped || (isBehind && snapshot === undefined)) return this.#metadataOffset
     const isFirst = this.#metadataOffset === 0
     const changes = new MetadataChanges(this.image)
-    // Counted from the end, as a snapshot has fewer records than there were.
-    const news = Math.max(0, update.endOffset - this.#metadataOffset)
-    const known = Math.max(0, update.records.length - news)
-    for (const record of update.records.slice(known)) changes.apply(record)
-    this.#metadataOffset = Math.max(this.#metadataOffset, update.endOffset)
+    if (isBehind) for (const record of catchUpRecords(this.image, snapshot ?? [])) changes.apply(record)
+    const known = isBehind ? 0 : this.#metadataOffset - startOffset
+    for (const record of records.slice(known)) changes.apply(record)
+    this.#metadataOffset = Math.max(this.#metadataOffset, endOffset)
     // While it was away, topics may have been deleted, and replicas moved elsewhere.
     if (isFirst && this.link.mayFail) this.replicas.setStraysAside()
     this.#follow(changes)

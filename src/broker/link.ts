@@ -206,7 +206,9 @@ export interface LinkedBroker {
 }
 
 export interface MetadataUpdate {
-  /** The offset of the first record, and the one behind the last. */
+  /** What everything before `startOffset` adds up to, for a broker that lacks some of it. */
+  readonly snapshot?: readonly AppliedRecord[]
+  /** The offset of the first of the records, and the one behind the last. */
   readonly startOffset: number
   readonly endOffset: number
   readonly records: readonly AppliedRecord[]

@@ -43,6 +43,8 @@ export interface ClusterOptions {
   readonly keepsFields?: boolean
   /** See `BrokerOptions.emulates`. */
   readonly emulates?: EmulatedRelease
+  /** See `ControllerOptions`. */
+  readonly historyRecords?: number
   /** Told of every metadata record as it is decided, with the image that it led to. */
   readonly onRecord?: (record: AppliedRecord, image: MetadataImage) => void
   /** Told when what the controller decides cannot be brought to the disk: the cluster cannot go on. */
@@ -90,11 +92,11 @@ export class Cluster {
     }
     const [first] = brokers
     const storage = options.controllerStorage ?? first.storage
-    const { floor, onRecord } = options
+    const { floor, onRecord, historyRecords } = options
     const { onMetadataFailure: onFailure } = options
     this.metadataLog = openMetadataLog({ env, storage, platform: first.platform, onFailure })
     const config = new BrokerConfig(configs)
-    this.#controller = new Controller({ env, config, log: this.metadataLog, floor, onRecord })
+    this.#controller = new Controller({ env, config, log: this.metadataLog, floor, onRecord, historyRecords })
     this.network = new Network(env)
     this.network.start(CONTROLLER)
     const mayFail = options.mayFail ?? brokers.length > 1

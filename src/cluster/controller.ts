@@ -107,7 +107,7 @@ type Tell = (update: MetadataUpdate) => Later<number | undefined>
 /** One broker that is told. */
 interface Subscription {
   readonly tell: Tell
-  /** Up to where it was told, and up to where it said that it heard. */
+  /** Up to which offset it was told, and up to which it said that it heard. */
   told: number
   heard: number
   retry: Timer | undefined
@@ -123,7 +123,11 @@ export interface ControllerOptions {
   readonly floor?: ClusterFloor
   /** Told of every record, once it counts. */
   readonly onRecord?: (record: AppliedRecord, image: MetadataImage) => void
+  /** How many of the last records are kept for brokers that are behind; whoever lacks others is told what they add up to. */
+  readonly historyRecords?: number
 }
+
+const HISTORY_RECORDS = 1000
 
 export class Controller {
   readonly #env: Env
@@ -131,7 +135,11 @@ export class Controller {
   readonly #runtime: CoordinatorRuntime<MetadataMachine>
   readonly #floor: ClusterFloor
   readonly #log: MetadataLog
+  /** The last records, and what all before them add up to. */
   readonly #history: AppliedRecord[] = []
+  readonly #base = new MetadataImage()
+  #baseOffset = 0
+  readonly #historyRecords: number
   readonly #subscriptions = new Map<number, Subscription>()
   readonly #sessions: Sessions
   readonly #failedReplicas = new FailedReplicas()
@@ -144,6 +152,7 @@ export class Controller {
     this.#floor = options.floor ?? { leaderEpoch: 0, producerId: 0 }
     this.#log = options.log
     this.#onRecord = options.onRecord
+    this.#historyRecords = options.historyRecords ?? HISTORY_RECORDS
     this.#sessions = new Sessions({
       env: options.env,
       timeoutMs: () => options.config.number('broker.session.timeout.ms'),
@@ -155,6 +164,9 @@ export class Controller {
       commitTimeoutMs: () => Number.MAX_SAFE_INTEGER,
     })
     this.#runtime.becomeLeader(PARTITION, options.log)
+    // What was found is told as a whole: some of it may have been a snapshot.
+    this.#settleHistory(this.#history.length)
+    this.#baseOffset = this.#nextOffset
     // A broker that was up when the last controller ended is up, for as long as one may be silent.
     for (const { brokerId, fenced } of this.image.brokers.values()) {
       if (!fenced) this.#sessions.expect(brokerId)
@@ -166,9 +178,13 @@ export class Controller {
     return (this.#runtime.machine(PARTITION) as MetadataMachine).image
   }
 
-  /** The offset behind the last record that counts. */
+  get #nextOffset(): number {
+    return (this.#runtime.machine(PARTITION) as MetadataMachine).nextOffset
+  }
+
+  /** The offset behind the last record that counts: it is on the disk, and brokers are told no others. */
   get metadataOffset(): number {
-    return this.#offsetBefore + this.#committed
+    return Math.min(this.#nextOffset, this.#log.highWatermark)
   }
 
   /** What was set for all brokers at run time counts for the defaults of topics. */
@@ -238,6 +254,7 @@ export class Controller {
         const reply = DECISIONS[kind](request, this.#context(machine, decision))
         decision.whenCommitted(() => {
           this.#publish()
+          this.#trimHistory()
           this.#snapshotIfDue()
         })
         return reply
@@ -255,10 +272,16 @@ export class Controller {
     this.#log.takeSnapshot(records.map(record => ({ key: NO_KEY, value: encodeMetadataRecord(record) })))
   }
 
-  /** How many records of the history are on the disk; brokers are told no others. */
-  get #committed(): number {
-    const { nextOffset } = this.#runtime.machine(PARTITION) as MetadataMachine
-    return this.#history.length - Math.max(0, nextOffset - this.#log.highWatermark)
+  /** Now and then, so that it costs little for each record; never what does not count yet. */
+  #trimHistory(): void {
+    if (this.#history.length < 2 * this.#historyRecords) return
+    this.#settleHistory(Math.min(this.#history.length - this.#historyRecords, this.metadataOffset - this.#baseOffset))
+  }
+
+  /** The first `count` records of the history are remembered by what they add up to. */
+  #settleHistory(count: number): void {
+    for (const record of this.#history.splice(0, count)) this.#base.apply(record)
+    this.#baseOffset += count
   }
 
   #context({ image, nextOffset }: MetadataMachine, decision: Decision): DecisionContext {
@@ -287,22 +310,17 @@ export class Controller {
   /** Does not wait for what was told before: it arrives in order. What got lost is told again, from where it was heard last. */
   #tell(subscription: Subscription): void {
     const { told } = subscription
-    const committed = this.#committed
-    if (told >= committed) return
-    subscription.told = committed
-    const before = this.#offsetBefore
-    // A snapshot stands for the beginning: whoever knows nothing yet gets it whole.
-    const startOffset = told === 0 ? 0 : before + told
-    const update = { startOffset, endOffset: before + committed, records: this.#history.slice(told, committed) }
-    subscription.tell(update).whenSettled(heard => {
-      subscription.heard = Math.max(subscription.heard, (heard ?? 0) - before)
-      if (subscription.heard < committed) this.#tellAgain(subscription)
+    const endOffset = this.metadataOffset
+    if (told >= endOffset) return
+    subscription.told = endOffset
+    const base = this.#baseOffset
+    const startOffset = Math.max(told, base)
+    const records = this.#history.slice(startOffset - base, endOffset - base)
+    const snapshot = told < base ? [...imageRecords(this.#base)] : undefined
+    subscription.tell({ snapshot, startOffset, endOffset, records }).whenSettled(heard => {
+      subscription.heard = Math.max(subscription.heard, heard ?? 0)
+      if (subscription.heard < endOffset) this.#tellAgain(subscription)
     })
-  }
-
-  /** How many records there were before those of the history: a snapshot took their place. */
-  get #offsetBefore(): number {
-    return (this.#runtime.machine(PARTITION) as MetadataMachine).nextOffset - this.#history.length
   }
 
   #tellAgain(subscription: Subscription): void {

@@ -20,13 +20,15 @@ const CONFIGS = {
 }
 
 class Chaos {
-  readonly world = new ClusterWorld(CONFIGS)
+  readonly world: ClusterWorld
   readonly #prng: Prng
   readonly #asked: { value: string; error: () => string | undefined }[] = []
   readonly #leaders = new Map<number, number>()
 
   constructor(seed: number) {
     this.#prng = new Prng(seed)
+    // Every other cluster forgets soon, so that who was away gets what became of the metadata.
+    this.world = new ClusterWorld(CONFIGS, seed % 2 === 0 ? { historyRecords: 2 } : {})
     this.world.topic('t', [this.#shuffled(BROKERS)], { 'min.insync.replicas': '2' })
   }
 

@@ -1,7 +1,11 @@
 /** What the controller moves: replicas, leaders, coordinators; and what clients are told of it. */
 
 import { describe, expect, it } from 'vitest'
+import type { MetadataImage } from '../../src/broker/metadata/image.ts'
+import { imageRecords } from '../../src/broker/metadata/image-records.ts'
+import { CONTROLLER } from '../../src/cluster/network.ts'
 import { alterPartitionReassignments } from '../../src/protocol/apis/alter-partition-reassignments.ts'
+import { deleteTopics } from '../../src/protocol/apis/delete-topics.ts'
 import { describeCluster } from '../../src/protocol/apis/describe-cluster.ts'
 import { describeTopicPartitions } from '../../src/protocol/apis/describe-topic-partitions.ts'
 import { electLeaders } from '../../src/protocol/apis/elect-leaders.ts'
@@ -280,5 +284,50 @@ describe('links', () => {
     world.env.advance(2000)
     for (const id of [1, 2, 3]) expect(world.stored(id, 't')).toEqual(values)
     expect(world.partition('t')).toMatchObject({ leader: 1, isr: [1, 2, 3], partitionEpoch: 0 })
+  })
+})
+
+describe('a broker that was away for longer than the controller remembers', () => {
+  const contentOf = ({ image }: { image: MetadataImage }) =>
+    [...imageRecords(image)].map(record => JSON.stringify(record)).toSorted()
+  const forget = (world: ClusterWorld, name: string) =>
+    world.to(1).call(deleteTopics, 5, { topicNames: [name], timeoutMs: 1000 })
+
+  it('has what the controller has, though it was told what became of it only', () => {
+    const world = new ClusterWorld({}, { historyRecords: 2 })
+    world.topic('kept', [[1, 2, 3]])
+    world.topic('gone', [[3, 1]], { 'retention.ms': '1000' })
+    world.topic('made-anew', [[3]], { 'retention.ms': '1000' })
+    const { topicId } = world.cluster.image.topicsByName.get('gone') as { topicId: string }
+    world.produced(1, 'kept', 'a')
+    world.cut(3, CONTROLLER)
+    world.env.advance(2 * SESSION_MS)
+    for (const name of ['gone', 'made-anew']) forget(world, name)
+    world.topic('made-anew', [[2]])
+    for (let index = 0; index < 10; index++) world.topic(`new-${index}`, [[1, 2]])
+    expect(world.cluster.broker(3).image.topicsByName.has('gone')).toBe(true)
+    world.cluster.network.heal(3, CONTROLLER)
+    world.cluster.network.heal(CONTROLLER, 3)
+    world.env.advance(SESSION_MS)
+    const broker = world.cluster.broker(3)
+    expect(broker.metadataOffset).toBe(world.cluster.metadataOffset)
+    expect(contentOf(broker)).toEqual(contentOf(world.cluster))
+    expect(broker.replicas.find(topicId, 0)).toBeUndefined()
+    expect(world.partition('kept').isr).toContain(3)
+    expect(world.stored(3, 'kept')).toEqual(['a'])
+  })
+
+  it('may as well have been dead', () => {
+    const world = new ClusterWorld({}, { historyRecords: 2 })
+    world.topic('kept', [[1, 2, 3]])
+    world.cluster.node(3).kill()
+    world.env.advance(2 * SESSION_MS)
+    for (let index = 0; index < 10; index++) world.topic(`new-${index}`, [[1, 2]])
+    world.produced(1, 'kept', 'a')
+    world.cluster.node(3).start()
+    world.env.advance(SESSION_MS)
+    expect(contentOf(world.cluster.broker(3))).toEqual(contentOf(world.cluster))
+    expect(world.partition('kept').isr.toSorted()).toEqual([1, 2, 3])
+    expect(world.stored(3, 'kept')).toEqual(['a'])
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Prng } from '../../util/prng.ts'
 import { uuidFromBytes } from '../../util/uuid.ts'
+import { catchUpRecords } from './catch-up.ts'
 import { MetadataImage } from './image.ts'
 import { imageRecords } from './image-records.ts'
 import { type AppliedRecord, decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from './records.ts'
@@ -123,5 +124,41 @@ describe('imageRecords', () => {
       image.apply(stored({ ...MAKE.config(), resourceName: 'one', name: 'n', resourceType: 2, value: String(index) }))
     }
     expect([...imageRecords(image)].map(({ type }) => type)).toEqual(['topic', 'config', 'producerIds'])
+  })
+})
+
+describe('catchUpRecords', () => {
+  const makers = Object.values(MAKE)
+  const some = (most: number) => Array.from({ length: below(most) }, () => stored(makers[below(makers.length)]()))
+  /** Whoever was away has some things in another order. */
+  const inAnyOrder = (image: MetadataImage) => ({
+    records: [...imageRecords(image)].map(record => JSON.stringify(record)).toSorted(),
+    names: [...image.topicsByName.keys()].toSorted(),
+    collisions: contentOf(image).collisions,
+  })
+
+  it('lead from any earlier image to the one that it became', () => {
+    let removals = 0
+    for (let run = 0; run < 500; run++) {
+      const image = new MetadataImage()
+      const behind = new MetadataImage()
+      for (const record of some(60)) for (const each of [image, behind]) each.apply(record)
+      for (const record of some(60)) image.apply(record)
+      for (const record of catchUpRecords(behind, [...imageRecords(image)].map(stored))) {
+        if (record.type === 'removeTopic') removals++
+        behind.apply(record)
+      }
+      expect(inAnyOrder(behind)).toEqual(inAnyOrder(image))
+    }
+    expect(removals).toBeGreaterThan(50)
+  })
+
+  it('touch no topic and no partition that stayed as it was', () => {
+    const image = new MetadataImage()
+    const topic = stored(MAKE.topic()) as AppliedRecord & { type: 'topic' }
+    image.apply(topic)
+    image.apply({ ...(stored(MAKE.partition()) as AppliedRecord & { type: 'partition' }), topicId: topic.topicId })
+    const types = catchUpRecords(image, [...imageRecords(image)].map(stored)).map(({ type }) => type)
+    expect(types).toEqual(['producerIds'])
   })
 })
