@@ -142,7 +142,9 @@ class Pipe {
   readonly #address: string
   readonly #arrive: (bytes: Uint8Array) => void
   #last = 0
-  #held: (() => void)[] = []
+  #queue: (() => void)[] = []
+  /** How many were due while they could not arrive. */
+  #held = 0
   #dead = false
   paused = false
 
@@ -153,12 +155,18 @@ class Pipe {
   }
 
   push(run: () => void): void {
+    this.#queue.push(run)
+    this.#comeDue()
+  }
+
+  /** When its time has come the first in the queue arrives, whichever it is: none overtakes another. */
+  #comeDue(): void {
     const network = this.#network
     this.#last = Math.max(this.#last, network.now() + network.latency())
     network.after(this.#last - network.now(), () => {
       if (this.#dead) return
-      if (this.#held.length > 0 || this.paused || network.isCutOff(this.#address)) this.#held.push(run)
-      else run()
+      if (this.paused || network.isCutOff(this.#address)) this.#held++
+      else this.#queue.shift()?.()
     })
   }
 
@@ -177,14 +185,14 @@ class Pipe {
   release(): void {
     if (this.#dead || this.paused || this.#network.isCutOff(this.#address)) return
     const held = this.#held
-    this.#held = []
-    for (const run of held) this.push(run)
+    this.#held = 0
+    for (let count = 0; count < held; count++) this.#comeDue()
   }
 
   /** What is under way is lost. */
   kill(): void {
     this.#dead = true
-    this.#held = []
+    this.#queue = []
   }
 }
 

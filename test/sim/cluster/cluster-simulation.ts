@@ -189,7 +189,9 @@ class ClusterSimulation {
     for (const { id, running } of this.#cluster.machines) if (!running?.isReady) late.push(`broker ${id} is not ready`)
     for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
     for (const { actor } of this.#members) {
-      if (actor.status !== 'stable') late.push(`${actor.process.env.name} is ${actor.status}`)
+      if (actor.status !== 'stable') {
+        late.push(`${actor.process.env.name} is ${actor.status} ${actor.consumer.member.error ?? ''}`)
+      }
       if (!actor.isIdle) late.push(`${actor.process.env.name} commits`)
     }
     if (late.length === 0) late.push(...this.#unread())
