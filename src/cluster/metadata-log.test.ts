@@ -1,11 +1,14 @@
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { diskForTests, type TestDisk } from '../../test/support/disk.ts'
+import { diskForTests, type TestDisk, temporaryDirectory } from '../../test/support/disk.ts'
 import { crc32cJs } from '../records/crc32c.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
+import { FLUSHED_OFFSET_FILE } from './flushed-offset.ts'
 import { METADATA_DIRECTORY, MetadataLog, type MetadataLogOptions } from './metadata-log.ts'
 
 const platform = { crc32c: crc32cJs } as MetadataLogOptions['platform']
@@ -86,7 +89,7 @@ describe('the metadata log', () => {
     const { put } = machine(open(storage))
     for (let index = 0; index < 1000; index++) put(`key-${index % 7}=${index}`)
     for (const name of checkpoints(storage)) storage.remove(`${METADATA_DIRECTORY}/${name}`)
-    expect(() => machine(open(storage))).toThrow(/the metadata is damaged: __cluster_metadata-0 begins at \d+/)
+    expect(() => machine(open(storage))).toThrow(/^__cluster_metadata-0 begins at \d+/)
   })
 
   it('takes as many bytes for the next snapshot as the last one has', () => {
@@ -101,6 +104,93 @@ describe('the metadata log', () => {
     expect(Number(checkpoints(storage)[1].slice(0, 20)) - Number(checkpoints(storage)[0].slice(0, 20))).toBeGreaterThan(
       10,
     )
+  })
+})
+
+describe('the metadata log on a damaged disk', () => {
+  const segment = (root: string) => join(root, METADATA_DIRECTORY, `${'0'.repeat(20)}.log`)
+  const everything = (root: string) =>
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      // Indexes and snapshots of producers are made again from the batches.
+      .filter(entry => entry.isFile() && !/index$|snapshot$/.test(entry.name))
+      .map(entry => [entry.name, readFileSync(join(entry.parentPath, entry.name), 'hex')])
+      .sort()
+  const openIn = (root: string) => {
+    const disk = diskForTests({ root })
+    const log = new MetadataLog({ env: disk.env, storage: disk.storage, platform })
+    const values: string[] = []
+    log.replay(({ value }) => values.push(utf8Decode(value as Uint8Array)))
+    return { disk, log, values }
+  }
+  const flushed = (log: MetadataLog) =>
+    new Promise<void>(resolve => log.onHighWatermark(offset => offset === 5 && resolve()))
+
+  /** Five decisions of one size, all on the disk, after a kill or a good stop; where each begins. */
+  async function written({ closes = false } = {}) {
+    const root = temporaryDirectory()
+    const { disk, log } = openIn(root)
+    const done = flushed(log)
+    disk.env.event(() => {
+      for (let index = 0; index < 5; index++) log.append([record(`key=${index}`)], 0)
+    })
+    await done
+    if (closes) await disk.settled(log.close())
+    const size = readFileSync(segment(root)).length / 5
+    const flip = (decision: number, at = 70) => {
+      const bytes = readFileSync(segment(root))
+      bytes[decision * size + at] ^= 1
+      writeFileSync(segment(root), bytes)
+    }
+    return { root, size, flip }
+  }
+
+  it.each([
+    ['in the middle', 2, 70, false],
+    ['in the middle, after a good stop', 2, 70, true],
+    ['in the first', 0, 70, false],
+    ['in the last that was flushed', 4, 70, false],
+    ['in the size of one', 3, 9, false],
+  ])('is not opened with a bit turned over %s, and nothing is cut off', async (_, decision, at, closes) => {
+    const { root, size, flip } = await written({ closes })
+    flip(decision, at)
+    const before = everything(root)
+    expect(() => openIn(root)).toThrow(
+      expect.objectContaining({
+        code: 'DAMAGED',
+        message: expect.stringMatching(
+          new RegExp(
+            `^${METADATA_DIRECTORY}/0+\\.log, at position ${decision * size}: .*offsets ${decision} to 4 were`,
+          ),
+        ),
+      }),
+    )
+    expect(everything(root)).toEqual(before)
+    flip(decision, at)
+    expect(openIn(root).values.length).toBe(5)
+  })
+
+  it('is not opened when its end is missing', async () => {
+    const { root, size } = await written()
+    truncateSync(segment(root), 4 * size)
+    expect(() => openIn(root)).toThrow(/offsets 4 to 4 were on the disk/)
+    rmSync(segment(root))
+    expect(() => openIn(root)).toThrow(/offsets 0 to 4 were on the disk/)
+  })
+
+  it('is cut where a tail is torn that never counted', async () => {
+    const { root, size } = await written()
+    appendFileSync(segment(root), new Uint8Array(size))
+    const { values, disk, log } = openIn(root)
+    expect(values.length).toBe(5)
+    expect(readFileSync(segment(root)).length).toBe(5 * size)
+    await disk.settled(log.close())
+  })
+
+  it('is opened as before when nobody knows how far it was flushed', async () => {
+    const { root, flip } = await written()
+    writeFileSync(join(root, METADATA_DIRECTORY, FLUSHED_OFFSET_FILE), '00000000000000000005 00000000\n')
+    flip(3)
+    expect(openIn(root).values.length).toBe(3)
   })
 })
 

@@ -12,8 +12,9 @@ import { buildBatch } from '../records/batch-builder.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import { type Storage, StorageError, type StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
-import type { Later } from '../util/later.ts'
-import { MetadataSnapshots } from './metadata-snapshots.ts'
+import { Later } from '../util/later.ts'
+import { FlushedOffset, readFlushedOffset } from './flushed-offset.ts'
+import { MetadataSnapshots, type Snapshot } from './metadata-snapshots.ts'
 
 export const METADATA_DIRECTORY = '__cluster_metadata-0'
 /** A snapshot is due after this many bytes of records, or as many as the last one took: so that writing them stays cheap. */
@@ -37,6 +38,9 @@ export class MetadataLog implements CoordinatorLog {
   readonly #options: MetadataLogOptions
   readonly #log: Log
   readonly #snapshots: MetadataSnapshots
+  readonly #flushed: FlushedOffset
+  /** Until it is replayed. */
+  #newest: Snapshot | undefined
   readonly #listeners = new Set<(highWatermark: number) => void>()
   /** Bytes of records since the last snapshot, and how large that was. */
   #bytesSince = 0
@@ -45,9 +49,15 @@ export class MetadataLog implements CoordinatorLog {
   #flushing = false
   #failure: StorageFailure | undefined
 
+  /** @throws StorageError DAMAGED when decisions that were on the disk cannot be read any more; nothing is cut off then */
   constructor(options: MetadataLogOptions) {
     this.#options = options
     const { env, storage, platform } = options
+    const place = { env, storage, platform, directory: METADATA_DIRECTORY }
+    this.#snapshots = new MetadataSnapshots(place)
+    this.#newest = this.#snapshots.newest()
+    this.#flushed = new FlushedOffset(place)
+    const flushedOffset = readFlushedOffset(storage, METADATA_DIRECTORY, platform.crc32c) ?? 0
     this.#log = Log.open({
       env,
       storage,
@@ -55,6 +65,8 @@ export class MetadataLog implements CoordinatorLog {
       directory: METADATA_DIRECTORY,
       // When all room is used up, a topic must still be deletable.
       exempt: true,
+      // What a snapshot takes in need not be in the log.
+      flushedOffset: flushedOffset > (this.#newest?.endOffset ?? 0) ? flushedOffset : 0,
       config: {
         ...DEFAULT_LOG_CONFIG,
         retentionMs: -1,
@@ -63,7 +75,6 @@ export class MetadataLog implements CoordinatorLog {
         fileDeleteDelayMs: 0,
       },
     })
-    this.#snapshots = new MetadataSnapshots({ env, storage, platform, directory: METADATA_DIRECTORY })
     this.#log.updateHighWatermark(this.#log.logEndOffset)
   }
 
@@ -90,6 +101,7 @@ export class MetadataLog implements CoordinatorLog {
       this.#flushing = false
       if (failure) return this.#failed(failure)
       this.#log.updateHighWatermark(endOffset)
+      this.#flushed.note(endOffset)
       for (const listener of this.#listeners) listener(this.highWatermark)
       if (this.#log.logEndOffset > endOffset) this.#flush()
     })
@@ -112,11 +124,12 @@ export class MetadataLog implements CoordinatorLog {
 
   /** Visits the records of the newest snapshot, as if they were the last before its end, and those of the log behind it. */
   replay(visit: (record: CoordinatorRecord, offset: number) => void): void {
-    const snapshot = this.#snapshots.newest()
+    const snapshot = this.#newest
+    this.#newest = undefined
     const from = snapshot?.endOffset ?? 0
     if (this.#log.logStartOffset > from) {
       const missing = `${METADATA_DIRECTORY} begins at ${this.#log.logStartOffset}, and its snapshot ends at ${from}`
-      throw new StorageError('IO', `the metadata is damaged: ${missing}`)
+      throw new StorageError('DAMAGED', missing)
     }
     for (const record of snapshot?.records ?? []) visit(record, from - 1)
     this.#lastSnapshotBytes = snapshot?.sizeInBytes ?? 0
@@ -167,7 +180,14 @@ export class MetadataLog implements CoordinatorLog {
 
   /** Flushes and closes it; what comes after is refused. */
   close(): Later<StorageFailure | undefined> {
-    const closed = this.#log.close()
+    const closed = new Later<StorageFailure | undefined>(this.#options.env.turns)
+    const endOffset = this.#log.logEndOffset
+    this.#log.close().whenSettled(failure => {
+      if (failure) return void closed.settle(failure)
+      this.#flushed.note(endOffset)
+      // Without the note nothing is wrong: less is known the next time.
+      this.#flushed.close().whenSettled(() => closed.settle(undefined))
+    })
     this.#failure ??= { code: 'IO', message: 'the metadata log is closed' }
     return closed
   }

@@ -18,6 +18,7 @@ import { RecordsError } from '../records/records-error.ts'
 import type { Storage } from '../storage/storage.ts'
 import { AssertionError } from '../util/assert.ts'
 import type { Env } from '../util/env.ts'
+import { FLUSHED_OFFSET_FILE, readFlushedOffset } from './flushed-offset.ts'
 import { METADATA_DIRECTORY } from './metadata-log.ts'
 import { MetadataSnapshots } from './metadata-snapshots.ts'
 
@@ -123,14 +124,17 @@ function verifyOne(
   checkpoints: Checkpoints,
   findings: Findings,
 ) {
+  const isMetadata = directory === METADATA_DIRECTORY
   return verifyLog({
     storage,
     directory,
     crc32c: platform.crc32c,
-    recoveryPoint: checkpoints.recoveryPoint.get(directory),
+    recoveryPoint: isMetadata
+      ? readFlushedOffset(storage, directory, platform.crc32c)
+      : checkpoints.recoveryPoint.get(directory),
     highWatermark: checkpoints.highWatermark.get(directory),
     logStartOffset: checkpoints.logStartOffset.get(directory),
-    isKnown: name => directory === METADATA_DIRECTORY && /^\d{20}-\d{10}\.checkpoint$/.test(name),
+    isKnown: name => isMetadata && (name === FLUSHED_OFFSET_FILE || /^\d{20}-\d{10}\.checkpoint$/.test(name)),
     findings,
   })
 }

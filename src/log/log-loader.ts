@@ -7,7 +7,7 @@
 import { checkBatch, readBatchHeader } from '../records/batch-header.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import { RecordsError } from '../records/records-error.ts'
-import type { Storage } from '../storage/storage.ts'
+import { type Storage, StorageError } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { BatchScanner } from './batch-scanner.ts'
 import { finishLeftovers } from './leftovers.ts'
@@ -31,6 +31,8 @@ export interface LoadOptions {
   recoveryPoint: number
   /** Whether it is known to end there. */
   wasClosed: boolean
+  /** See `LogOptions`. */
+  flushedOffset?: number
 }
 
 /** What a load came to. */
@@ -40,8 +42,24 @@ export interface Loaded {
   recoveryPoint: number
 }
 
-/** Opens everything there is. Leaves no segment when there was none. */
+/**
+ * Opens everything there is. Leaves no segment when there was none.
+ *
+ * @throws {StorageError} DAMAGED, before anything is cut off, when not all is there that must be
+ */
 export function loadLog(options: LoadOptions): Loaded {
+  const loaded = load(options)
+  demandFlushed(options, loaded.endOffset, options.directory, 'it is shorter than it was')
+  return loaded
+}
+
+function demandFlushed({ flushedOffset = 0 }: LoadOptions, endOffset: number, where: string, reason: string): void {
+  if (endOffset >= flushedOffset) return
+  const missing = `offsets ${endOffset} to ${flushedOffset - 1} were on the disk and cannot be read`
+  throw new StorageError('DAMAGED', `${where}: ${reason}; ${missing}`)
+}
+
+function load(options: LoadOptions): Loaded {
   const { storage, directory, env, local, state } = options
   const { segments } = local
   const names = finishLeftovers(storage, directory, env)
@@ -191,6 +209,7 @@ class Recovery {
     const { segments } = local
     const path = segment.file.path
     const bytes = segment.size - position
+    demandFlushed(this.#options, this.#nextOffset, `${path}, at position ${position}`, reason)
     env.log('warn', 'a segment is broken: the log ends there', { path, position, bytes, reason })
     segment.truncateAt(position, this.#nextOffset)
     const later = segments.count - index - 1

@@ -19,6 +19,8 @@ export interface LogOptions {
   logStartOffset?: number
   /** Below it nothing has to be read: see `Log.recoveryPoint`. */
   recoveryPoint?: number
+  /** All below was brought to the disk, and must be there: where it is not, the log is not opened, rather than cut. */
+  flushedOffset?: number
   /** True when it was closed in good order, so that it ends at the recovery point: then not even its end is looked for. */
   wasClosed?: boolean
   /** True forgets producers that have no open transaction: whatever sequence they go on with is taken. */

@@ -12,6 +12,7 @@ import type { SystemEnv } from './system-env.ts'
 
 /** In a data directory every node has an id, and the controller is none of the brokers. */
 const CONTROLLER_NODE = 3000
+export const CONTROLLER_DIRECTORY = 'controller'
 
 interface NodeStorage {
   readonly storage: Storage
@@ -66,7 +67,7 @@ async function onDisk(env: SystemEnv, dataDir: string, maxOpenFiles: number): Pr
     held.set(nodeId, opened.storage)
     return opened
   }
-  const { storage: controller, directory } = await open(CONTROLLER_NODE, 'controller')
+  const { storage: controller, directory } = await open(CONTROLLER_NODE, CONTROLLER_DIRECTORY)
   const { clusterId } = directory
   return {
     clusterId,

@@ -18,6 +18,8 @@ export const OTTLA_ERRORS = {
   OTTLA_DATA_DIR_INVALID:
     'The directory is not a data directory of Ottla, or of another node, or what it says of itself is broken.',
   OTTLA_DATA_DIR_FAILED: 'The data directory cannot be made, read, or written.',
+  OTTLA_DATA_DIR_DAMAGED:
+    'What the cluster decided, and was on the disk, cannot be read any more; `ottla verify` says where.',
   OTTLA_WRONG_MODE: 'A method needs a broker that was started in another way.',
   OTTLA_WORKER_STOPPED: 'The worker thread of a broker ended without being asked to.',
 } as const

@@ -105,7 +105,12 @@ function refused(dataDir: string, { kind, message, hint }: DataDirectoryProblem)
 }
 
 /** Errors of the system, and of storage, become errors of the caller; ours stay. */
-function failed(dataDir: string, error: unknown): unknown {
+export function failed(dataDir: string, error: unknown): unknown {
+  if (error instanceof StorageError && error.code === 'DAMAGED') {
+    const text = `the metadata in ${dataDir} is damaged: ${error.message}. Nothing was cut off or moved aside`
+    const hint = `look with \`ottla verify ${dataDir}\`, and bring the directory back from a copy`
+    return new OttlaError('OTTLA_DATA_DIR_DAMAGED', text, { hint, cause: error })
+  }
   const isSystems = error instanceof StorageError || (error instanceof Error && 'syscall' in error)
   if (!isSystems) return error
   return new OttlaError('OTTLA_DATA_DIR_FAILED', `the data directory ${dataDir} cannot be used: ${error.message}`, {

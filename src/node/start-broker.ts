@@ -13,7 +13,7 @@ import { startWorkerBroker } from './worker-broker.ts'
  *
  * @throws OttlaError when an option is wrong (`OTTLA_INVALID_OPTION`, `OTTLA_UNKNOWN_CONFIG`, `OTTLA_INVALID_CONFIG`), the port
  * cannot be had (`OTTLA_PORT_IN_USE`, `OTTLA_LISTEN_FAILED`), or the directory (`OTTLA_DATA_DIR_LOCKED`, `OTTLA_DATA_DIR_TOO_NEW`,
- * `OTTLA_DATA_DIR_INVALID`, `OTTLA_DATA_DIR_FAILED`).
+ * `OTTLA_DATA_DIR_INVALID`, `OTTLA_DATA_DIR_DAMAGED`, `OTTLA_DATA_DIR_FAILED`).
  *
  * @example
  * await using broker = await startBroker({ topics: ['orders:12'] })

@@ -3,17 +3,18 @@
  * be killed, paused and started again, and links between them cut.
  */
 
+import { join } from 'node:path'
 import { Gate } from '../cluster/gate.ts'
 import { Cluster } from '../cluster/index.ts'
 import { Losses } from '../cluster/losses.ts'
 import { Timeline } from '../cluster/timeline.ts'
 import { ClusterHandle, type ClusterParts } from './cluster-handle.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
-import { type ClusterStorage, openClusterStorage } from './cluster-storage.ts'
+import { type ClusterStorage, CONTROLLER_DIRECTORY, openClusterStorage } from './cluster-storage.ts'
 import { ClusterTcp } from './cluster-tcp.ts'
 import { OttlaError, toError } from './errors.ts'
 import { makeLog } from './log.ts'
-import { metadataFailure } from './open-cluster.ts'
+import { failed, metadataFailure } from './open-cluster.ts'
 import { nodeRecordsPlatform } from './records-platform.ts'
 import type { RunningCluster } from './running-cluster.ts'
 import { SystemEnv } from './system-env.ts'
@@ -62,7 +63,7 @@ export async function launchCluster<Handle extends ClusterHandle>(
       return await start({ options: checked, env, storage, onFatal, handleOf })
     } catch (error) {
       await storage.close()
-      throw error
+      throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
     }
   } catch (error) {
     env.close()

@@ -85,8 +85,11 @@ export interface StorageFailure {
   readonly message: string
 }
 
-/** NO_SPACE: the disk is full, which may pass. OVER_LIMIT: more than this storage was told to keep. */
-export type StorageErrorCode = 'NOT_FOUND' | 'NO_SPACE' | 'OVER_LIMIT' | 'LOCKED' | 'IO'
+/**
+ * NO_SPACE: the disk is full, which may pass. OVER_LIMIT: more than this storage was told to keep. DAMAGED: what is read is not what
+ * was brought to the disk.
+ */
+export type StorageErrorCode = 'NOT_FOUND' | 'NO_SPACE' | 'OVER_LIMIT' | 'LOCKED' | 'DAMAGED' | 'IO'
 
 /** True when nothing is broken: there is only no room for more. */
 export function isShortOfRoom(code: StorageErrorCode): boolean {

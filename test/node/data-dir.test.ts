@@ -1,7 +1,9 @@
-import fs, { readdirSync } from 'node:fs'
+import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Consumer, Kafka, logLevel } from 'kafkajs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type BrokerOptions, type RunningBroker, startBroker, startCluster } from '../../src/node/index.ts'
+import { verifyDataDir } from '../../src/node/verify-data-dir.ts'
 import { temporaryDirectory } from '../support/disk.ts'
 
 const running: RunningBroker[] = []
@@ -196,5 +198,42 @@ describe('a disk that fails', () => {
     const seen = await consume(again, 'orders', 'group', 2)
     expect(seen[0]).toBe('safe')
     expect(await consume(again, 'others', 'group-2', 1)).toEqual(['kept'])
+  })
+})
+
+it('refuses metadata that is damaged, says where, and moves nothing aside', async () => {
+  const dataDir = temporaryDirectory()
+  const first = await start({ dataDir, topics: ['orders'] })
+  await first.close()
+  const path = join(dataDir, '__cluster_metadata-0', `${'0'.repeat(20)}.log`)
+  const bytes = readFileSync(path)
+  const damaged = Uint8Array.from(bytes)
+  damaged[100] ^= 4
+  writeFileSync(path, damaged)
+  const names = readdirSync(dataDir)
+  await expect(startBroker({ log: false, dataDir })).rejects.toMatchObject({
+    code: 'OTTLA_DATA_DIR_DAMAGED',
+    message: expect.stringMatching(/__cluster_metadata-0\/0+\.log, at position \d+: /),
+    hint: expect.stringContaining(`ottla verify ${dataDir}`),
+  })
+  expect(readdirSync(dataDir)).toEqual(names.filter(name => name !== '.kafka_cleanshutdown'))
+  const findings = (await verifyDataDir(dataDir)).findings.filter(({ level }) => level === 'error')
+  expect(findings.map(({ path }) => path)).toContain(`__cluster_metadata-0/${'0'.repeat(20)}.log`)
+  writeFileSync(path, bytes)
+  const again = await start({ dataDir })
+  expect((await again.describe()).topics.map(({ name }) => name)).toEqual(['orders'])
+})
+
+it('refuses metadata of a cluster that is damaged', async () => {
+  const dataDir = temporaryDirectory()
+  const first = await startCluster({ log: false, brokers: 2, dataDir, topics: ['orders'] })
+  await first.close()
+  const path = join(dataDir, 'controller', '__cluster_metadata-0', `${'0'.repeat(20)}.log`)
+  const bytes = readFileSync(path)
+  bytes[100] ^= 4
+  writeFileSync(path, bytes)
+  await expect(startCluster({ log: false, brokers: 2, dataDir })).rejects.toMatchObject({
+    code: 'OTTLA_DATA_DIR_DAMAGED',
+    hint: expect.stringContaining(join(dataDir, 'controller')),
   })
 })
