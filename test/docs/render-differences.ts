@@ -7,6 +7,8 @@ import { APIS } from '../../src/protocol/apis/index.ts'
 const GENERAL = [
   'Offsets, timestamps and ids are exact within ±(2^53 − 1); beyond, they are read as that bound, and refused when written. Configs keep their text, and a default of 2^63 − 1 counts as "no limit".',
   'One process: the controller has no quorum, and its log one copy.',
+  'Brokers of a cluster fetch from each other over links of their own, without fetch sessions, and not over a listener.',
+  'A replica whose log failed is told as offline by its own broker only; the others know that it is not in sync.',
   '`__consumer_offsets` is made with as many replicas as there are brokers when `offsets.topic.replication.factor` asks for more. Kafka would refuse to make it.',
   '`startBroker` sets `group.initial.rebalance.delay.ms` to 0; `ottla start` keeps Kafka’s 3000.',
   'In memory mode records beyond the memory limit are refused, and the message says so. Committed offsets and metadata still find room, and `file.delete.delay.ms` is 0.',
