@@ -196,13 +196,16 @@ describe('the metadata log on a damaged disk', () => {
 
 describe('the metadata log on a disk', () => {
   const openOn = (disk: TestDisk, options: Partial<MetadataLogOptions> = {}) =>
-    new MetadataLog({ env: disk.env, storage: disk.storage, platform, ...options })
+    replayed(new MetadataLog({ env: disk.env, storage: disk.storage, platform, ...options }))
+  const replayed = (log: MetadataLog) => {
+    log.replay(() => {})
+    return log
+  }
   const idle = (disk: TestDisk) => disk.settled(disk.another().syncDirectory(''))
 
   it('counts a decision once it is flushed, and flushes those that came meanwhile together', async () => {
     const disk = diskForTests()
     const log = openOn(disk)
-    log.replay(() => {})
     await idle(disk)
     const seen: number[] = []
     const all = new Promise<void>(resolve =>
@@ -220,6 +223,27 @@ describe('the metadata log on a disk', () => {
     expect(seen).toEqual([1, 10])
     expect(disk.calls.filter(call => call === 'syncFile').length).toBeLessThanOrEqual(3)
     await disk.settled(log.close())
+  })
+
+  it('says so when an append fails, as when a flush does, and not when the disk is full', async () => {
+    const disk = diskForTests()
+    const failures: StorageFailure[] = []
+    const log = openOn(disk, { onFailure: failure => failures.push(failure) })
+    const append = () => disk.env.event(() => expect(() => log.append([record('a=1')], 0)).toThrow())
+    const fails = (code: string) => () => {
+      throw Object.assign(new Error(`${code}: as the test says`), { code })
+    }
+    disk.faults.writevAt = fails('ENOSPC')
+    append()
+    await idle(disk)
+    expect(failures).toEqual([])
+    disk.faults.writevAt = fails('EIO')
+    append()
+    append()
+    await idle(disk)
+    expect(failures).toEqual([{ code: 'IO', message: 'EIO: as the test says' }])
+    delete disk.faults.writevAt
+    append()
   })
 
   it('refuses every decision after a flush that failed, and says so once', async () => {

@@ -47,6 +47,7 @@ export class MetadataLog implements CoordinatorLog {
   #lastSnapshotBytes = 0
   #writingSnapshot = false
   #flushing = false
+  #isReplayed = false
   #failure: StorageFailure | undefined
 
   /** @throws StorageError DAMAGED when decisions that were on the disk cannot be read any more; nothing is cut off then */
@@ -65,6 +66,8 @@ export class MetadataLog implements CoordinatorLog {
       directory: METADATA_DIRECTORY,
       // When all room is used up, a topic must still be deletable.
       exempt: true,
+      // An append fails in the midst of whoever decides: what follows is for a turn of its own.
+      listener: { failed: failure => this.#logFailed(failure) },
       // What a snapshot takes in need not be in the log.
       flushedOffset: flushedOffset > (this.#newest?.endOffset ?? 0) ? flushedOffset : 0,
       config: {
@@ -99,7 +102,7 @@ export class MetadataLog implements CoordinatorLog {
     const endOffset = this.#log.logEndOffset
     this.#log.flush().whenSettled(failure => {
       this.#flushing = false
-      if (failure) return this.#failed(failure)
+      if (failure) return
       this.#log.updateHighWatermark(endOffset)
       this.#flushed.note(endOffset)
       for (const listener of this.#listeners) listener(this.highWatermark)
@@ -107,7 +110,13 @@ export class MetadataLog implements CoordinatorLog {
     })
   }
 
+  #logFailed(failure: StorageFailure): void {
+    // Whoever replays hears of it from what is thrown.
+    if (this.#isReplayed) this.#options.env.turns.enqueue(() => this.#failed(failure))
+  }
+
   #failed(failure: StorageFailure): void {
+    if (this.#failure !== undefined) return
     this.#failure = failure
     this.#options.env.log('error', 'the metadata cannot be brought to the disk', { error: failure.message })
     this.#options.onFailure?.(failure)
@@ -145,6 +154,7 @@ export class MetadataLog implements CoordinatorLog {
       },
       from,
     )
+    this.#isReplayed = true
     // A process that was killed may have left it in the cache of the system only, and what is built on it now must not outlive it.
     if (!this.#options.storage.isVolatile) this.#flush()
   }
