@@ -235,9 +235,11 @@ export class LogDirectory {
     return pass
   }
 
-  /** Settles once the log start offsets, as they are now, are written down; undefined when they are. */
+  /** Settles once the log start offsets, as they are now, are written down; undefined when they are. Tries again what failed. */
   get writingLogStartOffsets(): Later<Result> | undefined {
-    return this.#storage.isVolatile ? undefined : this.#logStartOffsets.writing
+    if (this.#storage.isVolatile) return undefined
+    const { writing, isBehind } = this.#logStartOffsets
+    return writing ?? (isBehind ? this.#writeLogStartOffsets() : undefined)
   }
 
   #writeRecoveryPoints(): Later<Result> {

@@ -9,6 +9,8 @@ export class PartitionOffsets {
   readonly #file: CheckpointFile
   /** What was read or written last, by `topic-partition`. */
   #offsets: ReadonlyMap<string, number>
+  /** The last write failed: the file says something else. */
+  #isBehind = false
 
   constructor(storage: Storage, name: string, env: Env) {
     this.#file = new CheckpointFile(storage, name, env)
@@ -37,14 +39,23 @@ export class PartitionOffsets {
 
   /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
   write(offsets: () => ReadonlyMap<string, number>): Later<StorageFailure | undefined> {
-    if (isSame(this.#offsets, offsets())) return this.#file.settled()
-    return this.#file.write(() => {
+    if (!this.#isBehind && isSame(this.#offsets, offsets())) return this.#file.settled()
+    const written = this.#file.write(() => {
       this.#offsets = offsets()
       return [...this.#offsets].map(([topicPartition, offset]) => {
         const dash = topicPartition.lastIndexOf('-')
         return `${topicPartition.slice(0, dash)} ${topicPartition.slice(dash + 1)} ${offset}`
       })
     })
+    written.whenSettled(failure => {
+      this.#isBehind = failure !== undefined
+    })
+    return written
+  }
+
+  /** True after a write that failed, until one succeeds. */
+  get isBehind(): boolean {
+    return this.#isBehind
   }
 
   /** Settles once what was written last would survive a power cut; undefined when it would already. */

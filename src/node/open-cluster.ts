@@ -95,7 +95,8 @@ export async function openDisk(
 
 /** What the controller decides cannot be written down: whoever runs it has to end. */
 export function metadataFailure(dataDir: string, message: string): OttlaError {
-  const hint = 'look at the disk, and start the broker again: it finds what really is there'
+  const hint =
+    'look at the disk, and start the broker again; only a boot of the machine shows for certain what is on it'
   const text = `what the cluster decides cannot be brought to ${dataDir}: ${message}`
   return new OttlaError('OTTLA_DATA_DIR_FAILED', text, { hint })
 }

@@ -10,7 +10,9 @@ import { offsetCommit } from '../../src/protocol/apis/offset-commit.ts'
 import { produce } from '../../src/protocol/apis/produce.ts'
 import { ERROR_CODES } from '../../src/protocol/errors.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
-import { utf8Encode } from '../../src/util/utf8.ts'
+import { readWhole } from '../../src/storage/read-whole.ts'
+import { Later } from '../../src/util/later.ts'
+import { utf8Decode, utf8Encode } from '../../src/util/utf8.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { GatedStorage } from '../support/gated-storage.ts'
 import { startTestBroker, type TestConnection } from './harness.ts'
@@ -23,7 +25,7 @@ function start(topicConfigs: Record<string, string> = {}, configs: Record<string
   const storage = new GatedStorage(env.turns)
   const topics = [{ name: 't', partitions: 2, configs: topicConfigs }]
   const broker = startTestBroker({ env, storage, topics, configs })
-  return { ...broker, storage, client: broker.connect() }
+  return { ...broker, env, storage, client: broker.connect() }
 }
 
 function send(client: TestConnection, acks: number, more: { partition?: number; timeoutMs?: number } = {}) {
@@ -210,6 +212,24 @@ describe('a replica whose log fails', () => {
       topics: [{ name: 't', partitions: [{ partitionIndex: 0, offset: 1 }] }],
     })
     expect(deleted.topics[0].partitions[0].errorCode).not.toBe(0)
+  })
+
+  it('does not say that records are deleted while that cannot be written down, however often it is asked', () => {
+    const { storage, client, env } = start()
+    for (let count = 0; count < 3; count++) send(client, 1)()
+    const remove = () => {
+      const topics = [{ name: 't', partitions: [{ partitionIndex: 0, offset: 2 }] }]
+      const answer = client.send(deleteRecords, 2, { timeoutMs: 1000, topics })
+      env.settle()
+      return answer()?.topics[0].partitions[0]
+    }
+    const { replace } = storage
+    storage.replace = () => Later.of(env.turns, { code: 'NO_SPACE', message: 'the disk is full' })
+    expect(remove()).toMatchObject({ errorCode: KAFKA_STORAGE_ERROR })
+    expect(remove()).toMatchObject({ errorCode: KAFKA_STORAGE_ERROR })
+    storage.replace = replace
+    expect(remove()).toMatchObject({ errorCode: 0, lowWatermark: 2 })
+    expect(utf8Decode(readWhole(storage, 'log-start-offset-checkpoint') as Uint8Array)).toBe('0\n1\nt 0 2\n')
   })
 
   it('is no coordinator any more', () => {
