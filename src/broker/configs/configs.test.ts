@@ -4,7 +4,7 @@ import { brokerConfigDoc, idleConfigs, topicConfigDoc } from './acted-on.ts'
 import { BROKER_DEFINITIONS, BrokerConfig, checkBrokerConfigs } from './broker-config.ts'
 import { toNumber } from './config-definition.ts'
 import { describeBrokerConfigs, describeTopicConfigs } from './describe.ts'
-import { checkTopicConfig, TOPIC_DEFINITIONS, TopicConfig } from './topic-config.ts'
+import { checkTopicConfig, SYNONYMS, TOPIC_DEFINITIONS, TopicConfig } from './topic-config.ts'
 
 describe('checks as Kafka makes them', () => {
   it.each([
@@ -125,7 +125,7 @@ function askedFor(folder: URL): string[] {
     const url = new URL(`${entry.name}${entry.isDirectory() ? '/' : ''}`, folder)
     if (entry.isDirectory()) names.push(...askedFor(url))
     else if (/\.ts$/.test(entry.name) && !/\.test\.ts$/.test(entry.name)) {
-      const calls = readFileSync(url, 'utf8').matchAll(/\.(?:number|boolean|list)\('([a-z.]+\.[a-z.]+)'\)/g)
+      const calls = readFileSync(url, 'utf8').matchAll(/\.(?:number|boolean|list|text)\('([a-z.]+\.[a-z.]+)'\)/g)
       for (const [, name] of calls) names.push(name)
     }
   }
@@ -141,4 +141,11 @@ it('knows what is acted on: exactly what the code asks for', () => {
   expect(undocumented).toEqual([])
   const { topic, broker } = idleConfigs()
   expect([...topic, ...broker].filter(name => asked.has(name))).toEqual([])
+  // A broker config is also asked for where it is the default of one of a topic.
+  const isAsked = (name: string) =>
+    asked.has(name) || Object.entries(SYNONYMS).some(([of, by]) => asked.has(of) && by.some(([each]) => each === name))
+  const acted = [...TOPIC_DEFINITIONS.keys()].filter(name => !topic.includes(name))
+  acted.push(...[...BROKER_DEFINITIONS.keys()].filter(name => !broker.includes(name)))
+  // Whoever starts a broker gives it its id.
+  expect(acted.filter(name => !isAsked(name))).toEqual(['broker.id', 'node.id'])
 })

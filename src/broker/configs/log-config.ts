@@ -10,9 +10,10 @@ export function logConfigOf(topic: TopicConfig, broker: BrokerConfig): LogConfig
   const isCompacted = policies.includes('compact')
   const maxCompactionLagMs = topic.number('max.compaction.lag.ms')
   return {
-    segmentBytes: topic.number(
-      topic.text('internal.segment.bytes') === null ? 'segment.bytes' : 'internal.segment.bytes',
-    ),
+    segmentBytes:
+      topic.text('internal.segment.bytes') === null
+        ? topic.number('segment.bytes')
+        : topic.number('internal.segment.bytes'),
     // Only a segment that was rolled can be cleaned in time.
     segmentMs: Math.min(topic.number('segment.ms'), isCompacted ? maxCompactionLagMs : UNLIMITED),
     indexIntervalBytes: topic.number('index.interval.bytes'),
