@@ -156,6 +156,11 @@ export class Durability {
     return step
   }
 
+  /** The log begins at `baseOffset` now: segments before were removed. */
+  dropped(baseOffset: number): void {
+    if (!this.#isVolatile) this.#flushes.dropped(baseOffset)
+  }
+
   /** The log was cut to `endOffset`. */
   truncated(endOffset: number): void {
     if (this.#isVolatile) return

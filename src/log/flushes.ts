@@ -42,6 +42,8 @@ export class Flushes {
   #limit = 0
   /** The log was cut, which is not on the disk yet: what was cut off would be there again after a power cut. */
   #isCut = false
+  /** The same of what was removed at its beginning. */
+  #hasDropped = false
   #isRunning = false
   #isScheduled = false
 
@@ -93,6 +95,14 @@ export class Flushes {
     this.#isCut = true
   }
 
+  /**
+   * What lay below `offset` was removed. Of what was not flushed the next flush makes that durable: should the files come back with the
+   * power, they may be broken, and recovery would take the log to end there.
+   */
+  dropped(offset: number): void {
+    if (offset > this.#offset) this.#hasDropped = true
+  }
+
   /** The log is as good as on the disk up to `offset`, whatever was done for that. */
   skipTo(offset: number): void {
     this.#offset = offset
@@ -109,8 +119,9 @@ export class Flushes {
     const { files, endOffset } = filesBetween(this.#offset, this.#isCut ? Number.MAX_SAFE_INTEGER : this.#wanted)
     this.#limit = endOffset
     this.#isRunning = true
-    const names = this.#isCut ? (this.#options.syncNames?.() ?? []) : []
+    const names = this.#isCut || this.#hasDropped ? (this.#options.syncNames?.() ?? []) : []
     this.#isCut = false
+    this.#hasDropped = false
     allOf(turns, [...files.map(file => file.flush())].concat(names)).whenSettled(failure => {
       this.#isRunning = false
       if (failure !== undefined) return this.fail(failure)

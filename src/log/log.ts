@@ -261,6 +261,7 @@ export class Log extends ReadableLog {
       if (count === segments.count) this.roll()
       this.local.deleteOldest(count)
       const { baseOffset } = segments.first
+      this.durability.dropped(baseOffset)
       if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
       this.state.snapshots.prune(segments.all().map(segment => segment.baseOffset))
       return count

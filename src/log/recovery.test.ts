@@ -318,3 +318,26 @@ describe('what is read of a storage that lasts', () => {
     }
   })
 })
+
+it('makes it durable that segments are gone that were never flushed, before what lies behind them counts as flushed', () => {
+  const { reopen, storage, env } = threeSegments()
+  // After a kill nothing is known to be on the disk.
+  const log = reopen({ highWatermark: 6 })
+  expect(log.flushedOffset).toBe(0)
+  const synced: string[] = []
+  const { syncDirectory } = storage
+  storage.syncDirectory = function (this: typeof storage, directory) {
+    synced.push(directory)
+    return syncDirectory.call(this, directory)
+  }
+  log.deleteRecordsBefore(5)
+  expect(log.applyRetention(env.now())).toBe(2)
+  log.flush()
+  env.settle()
+  expect([log.flushedOffset, synced]).toEqual([6, ['t-0']])
+  // Once is enough.
+  append(log, batchOf(['g']))
+  log.flush()
+  env.settle()
+  expect([log.flushedOffset, synced]).toEqual([7, ['t-0']])
+})
