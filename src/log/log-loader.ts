@@ -32,6 +32,7 @@ export interface LoadOptions {
   /** Whether it is known to end there. */
   wasClosed: boolean
   /** See `LogOptions`. */
+  logStartOffset?: number
   flushedOffset?: number
 }
 
@@ -131,9 +132,10 @@ class Recovery {
       const segment = segments.at(index)
       this.#nextOffset = Math.max(this.#nextOffset, segment.baseOffset)
       const isRecovered = index === segments.count - 1 || segments.at(index + 1).baseOffset > this.#recoveryPoint
+      const mayEnd = isRecovered && !this.#isRemoved(index)
       const broken =
-        this.#readSegment(segment, snapshot, isRecovered) ?? (isRecovered ? this.#gapBehind(segment, index) : undefined)
-      if (broken !== undefined && isRecovered) {
+        this.#readSegment(segment, snapshot, isRecovered) ?? (mayEnd ? this.#gapBehind(segment, index) : undefined)
+      if (broken !== undefined && mayEnd) {
         this.#cut(segment, index, broken)
         break
       }
@@ -146,6 +148,16 @@ class Recovery {
       }
     }
     return this.#nextOffset
+  }
+
+  /**
+   * Whether all that a segment has lies below the log start offset: it was removed, and is there again since a power cut came before its
+   * removal was on the disk. Its neighbours may be gone, or flushed no more; the log ends for none of that.
+   */
+  #isRemoved(index: number): boolean {
+    const { local, logStartOffset = 0 } = this.#options
+    const next = local.segments.count > index + 1 ? local.segments.at(index + 1) : undefined
+    return next !== undefined && next.baseOffset <= logStartOffset
   }
 
   /** Reads the batches of a segment that were not taken in yet; returns where and why it is broken. */

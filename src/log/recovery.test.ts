@@ -341,3 +341,21 @@ it('makes it durable that segments are gone that were never flushed, before what
   env.settle()
   expect([log.flushedOffset, synced]).toEqual([7, ['t-0']])
 })
+
+it('does not end where segments are missing or broken that were removed, and came back with the power', () => {
+  for (const damage of ['missing', 'torn'] as const) {
+    const { storage, file, env, reopen, size } = threeSegments()
+    if (damage === 'missing') storage.remove(`t-0/${segmentName(2)}`)
+    else file(2).truncate(size + 20)
+    env.settle()
+    const log = reopen({ logStartOffset: 4, highWatermark: 6 })
+    expect([damage, log.logStartOffset, log.logEndOffset]).toEqual([damage, 4, 6])
+    expect(readTexts(log, 4)).toEqual(['4:e', '5:f'])
+    log.applyRetention(env.now())
+    expect(log.segmentCount).toBe(1)
+    // It did end there if the start were lower.
+    const { file: another, reopen: reopenAnother } = threeSegments()
+    another(2).truncate(size + 20)
+    expect(reopenAnother({ logStartOffset: 3 }).logEndOffset).toBe(3)
+  }
+})
