@@ -3,6 +3,7 @@ import type { Encodable } from '../protocol/dsl.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { Later } from '../util/later.ts'
 import { ZERO_UUID } from '../util/uuid.ts'
+import { availableBytes } from './available-bytes.ts'
 import type { Broker } from './broker.ts'
 import type { CachedTarget, FetchTarget } from './fetch-sessions.ts'
 import type { RequestContext } from './handler.ts'
@@ -218,7 +219,7 @@ function enough(results: FetchResult[], options: WaitOptions): boolean {
     // Records that are deleted meanwhile wake nobody, as in Kafka.
     if (target.fetchOffset > bound) return true
     const isolation = options.readCommitted ? 'last_stable' : 'high_watermark'
-    bytes += log.availableBytes(target.fetchOffset, isolation, target.maxBytes)
+    bytes += availableBytes(log, target.fetchOffset, isolation, target.maxBytes)
     if (bytes >= options.minBytes) return true
   }
   return false

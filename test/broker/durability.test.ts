@@ -8,7 +8,7 @@ import { listOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { metadata } from '../../src/protocol/apis/metadata.ts'
 import { offsetCommit } from '../../src/protocol/apis/offset-commit.ts'
 import { produce } from '../../src/protocol/apis/produce.ts'
-import { ERROR_CODES } from '../../src/protocol/errors.ts'
+import { ERROR_CODES, KafkaError } from '../../src/protocol/errors.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
 import { readWhole } from '../../src/storage/read-whole.ts'
 import { Later } from '../../src/util/later.ts'
@@ -195,6 +195,26 @@ describe('a replica whose log fails', () => {
       const { topics } = connect().call(metadata, 12, { topics: [{ name: 't' }] })
       expect(topics[0].partitions[0]).toMatchObject({ leaderId: -1 })
     }
+  })
+
+  it('answers a fetch that waits when what came cannot be looked at', () => {
+    const { storage, client, connect, env, cluster } = start({ 'internal.segment.bytes': '100' })
+    for (let count = 0; count < 4; count++) send(client, 1)()
+    const waiting = connect().send(fetch, 12, {
+      maxWaitMs: 10_000,
+      minBytes: 100_000,
+      topics: [{ topic: 't', partitions: [{ partition: 0, fetchOffset: 1, partitionMaxBytes: 1e6 }] }],
+    })
+    env.settle()
+    expect(waiting()).toBeUndefined()
+    const { log } = cluster.broker(1).replicas.leader('t', 0)
+    log.availableBytes = () => {
+      throw new KafkaError('KAFKA_STORAGE_ERROR')
+    }
+    storage.failsToRead = LOG
+    cluster.broker(1).purgatory.wake(cluster.broker(1).replicas.leader('t', 0).key)
+    env.settle()
+    expect(waiting()?.responses[0].partitions[0]).toMatchObject({ errorCode: KAFKA_STORAGE_ERROR })
   })
 
   it('gives no offsets, deletes nothing', () => {

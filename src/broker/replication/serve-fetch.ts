@@ -1,6 +1,7 @@
 import { KafkaError } from '../../protocol/errors.ts'
 import type { Env } from '../../util/env.ts'
 import { Later } from '../../util/later.ts'
+import { availableBytes } from '../available-bytes.ts'
 import type { ReplicaFetchData, ReplicaFetchReply, ReplicaFetchRequest, ReplicaFetchTarget } from '../link.ts'
 import type { Partition } from '../partition.ts'
 import type { Purgatory } from '../purgatory.ts'
@@ -141,7 +142,7 @@ function enough(results: Result[], minBytes: number): boolean {
     if (partition === undefined || partition.gone || partition.failure || !partition.isLeader) return true
     if (partition.leaderEpoch !== target.currentLeaderEpoch) return true
     if (target.fetchOffset > partition.log.logEndOffset) return true
-    bytes += partition.log.availableBytes(target.fetchOffset, 'log_end', target.maxBytes)
+    bytes += availableBytes(partition.log, target.fetchOffset, 'log_end', target.maxBytes)
     if (bytes >= minBytes) return true
   }
   return false
