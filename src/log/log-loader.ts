@@ -41,6 +41,8 @@ export interface Loaded {
   endOffset: number
   /** The recovery point that holds now. */
   recoveryPoint: number
+  /** What was behind the end was cut off, and is there again after a power cut unless that comes to the disk. */
+  wasCut?: boolean
 }
 
 /**
@@ -74,9 +76,10 @@ function load(options: LoadOptions): Loaded {
   }
   const recoveryPoint = Math.max(segments.first.baseOffset, trustedUpTo(options, names))
   if (isClosed(options, recoveryPoint)) return { endOffset: recoveryPoint, recoveryPoint }
-  let endOffset = new Recovery(options, recoveryPoint).run()
+  const recovery = new Recovery(options, recoveryPoint)
+  let endOffset = recovery.run()
   if (endOffset >= recoveryPoint || storage.isVolatile)
-    return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint) }
+    return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint), wasCut: recovery.wasCut }
   // The files are shorter than they were: what was known of them does not hold.
   env.log('warn', 'a log ends before its recovery point and is read anew', {
     path: directory,
@@ -84,7 +87,7 @@ function load(options: LoadOptions): Loaded {
     recoveryPoint,
   })
   endOffset = new Recovery(options, segments.active.baseOffset).run()
-  return { endOffset, recoveryPoint: Math.min(endOffset, segments.active.baseOffset) }
+  return { endOffset, recoveryPoint: Math.min(endOffset, segments.active.baseOffset), wasCut: true }
 }
 
 /** Whether there is nothing to be read at all: the log ends at its recovery point, where what is known of its producers was taken. */
@@ -113,6 +116,7 @@ class Recovery {
   readonly #options: LoadOptions
   readonly #recoveryPoint: number
   #nextOffset = 0
+  wasCut = false
 
   constructor(options: LoadOptions, recoveryPoint: number) {
     this.#options = options
@@ -223,6 +227,7 @@ class Recovery {
     const bytes = segment.size - position
     demandFlushed(this.#options, this.#nextOffset, `${path}, at position ${position}`, reason)
     env.log('warn', 'a segment is broken: the log ends there', { path, position, bytes, reason })
+    this.wasCut = true
     segment.truncateAt(position, this.#nextOffset)
     const later = segments.count - index - 1
     if (later === 0) return

@@ -57,6 +57,7 @@ export class Log extends ReadableLog {
     const loaded = loadLog({ ...options, local: this.local, state: this.state, recoveryPoint, wasClosed })
     this.local.loaded(loaded.endOffset)
     this.durability.loaded(loaded.recoveryPoint)
+    if (loaded.wasCut) this.durability.truncated(loaded.endOffset)
     this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)
     if (this.startOffset > this.logEndOffset) this.#startOver(this.startOffset)
     // An epoch may begin at the log end, without a record yet.

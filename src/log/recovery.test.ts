@@ -325,11 +325,13 @@ it('makes it durable that segments are gone that were never flushed, before what
   const log = reopen({ highWatermark: 6 })
   expect(log.flushedOffset).toBe(0)
   const synced: string[] = []
-  const { syncDirectory } = storage
-  storage.syncDirectory = function (this: typeof storage, directory) {
-    synced.push(directory)
-    return syncDirectory.call(this, directory)
-  }
+  const syncDirectory = storage.syncDirectory.bind(storage)
+  Object.assign(storage, {
+    syncDirectory(directory: string) {
+      synced.push(directory)
+      return syncDirectory()
+    },
+  })
   log.deleteRecordsBefore(5)
   expect(log.applyRetention(env.now())).toBe(2)
   log.flush()
@@ -358,4 +360,18 @@ it('does not end where segments are missing or broken that were removed, and cam
     another(2).truncate(size + 20)
     expect(reopenAnother({ logStartOffset: 3 }).logEndOffset).toBe(3)
   }
+})
+
+it('brings to the disk what it cut off, lest it comes back with the power behind what is appended now', () => {
+  const { file, reopen, env, size } = threeSegments()
+  const opened = () => {
+    const log = reopen()
+    env.settle()
+    return [log.logEndOffset, log.flushedOffset]
+  }
+  // Where nothing is cut nothing has to be.
+  expect(opened()).toEqual([6, 0])
+  file(4).truncate(size + 20)
+  expect(opened()).toEqual([5, 5])
+  expect(opened()).toEqual([5, 0])
 })
