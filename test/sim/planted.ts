@@ -8,12 +8,11 @@ import { assignors } from '../../src/client/index.ts'
 import { GroupCoordinator } from '../../src/coordinator/group/group-coordinator.ts'
 import type { CoordinatorLog } from '../../src/coordinator/ports.ts'
 import { BatchScanner } from '../../src/log/batch-scanner.ts'
-import { Log } from '../../src/log/log.ts'
 import { RecordsError } from '../../src/records/records-error.ts'
 import { DiskStorage } from '../../src/storage/disk-storage.ts'
 import type { FileId, FileSystem, FileSystemFailure } from '../../src/storage/file-system.ts'
 import { Later } from '../../src/util/later.ts'
-import { DUPLICATE } from '../property/planted.ts'
+import { DUPLICATE, EARLY_WATERMARK } from '../property/planted.ts'
 import type { WantedPlan } from './plan.ts'
 import type { ProcessEnv } from './process-env.ts'
 import type { SimulatedFileSystem } from './simulated-file-system.ts'
@@ -79,14 +78,7 @@ export const PLANTED: readonly PlantedFault[] = [
   {
     name: 'lets the high watermark pass what is not flushed',
     plan: POWER_CUTS,
-    plant: () =>
-      replace(Log.prototype, 'appendAsLeader', original => {
-        return function (this: Log, ...args) {
-          const result = original.apply(this, args)
-          this.updateHighWatermark(this.logEndOffset)
-          return result
-        }
-      }),
+    plant: EARLY_WATERMARK.plant,
   },
   {
     name: 'applies before it appends',

@@ -21,10 +21,11 @@ import { type Checker, History, Violation } from './history.ts'
 import { SimulatedNetwork } from './network.ts'
 import type { ObservedLog } from './observed-log.ts'
 import { watchOpenedLogs } from './opened-logs.ts'
-import { drawPlan, type Plan, type PlannedGroup, type WantedPlan } from './plan.ts'
+import { drawPlan, type Plan, type WantedPlan } from './plan.ts'
+import { Steps } from './steps.ts'
 import { AdminActor } from './workload/admin-actor.ts'
 import { ClientProcess, type ClientWorld, idOf } from './workload/client-process.ts'
-import { MemberActor } from './workload/member-actor.ts'
+import { Members } from './workload/members.ts'
 import { ProducerActor } from './workload/producer-actor.ts'
 
 /** How long everything may take to come right once all faults have ended. */
@@ -69,7 +70,6 @@ export function simulate(options: SimulationOptions): Outcome {
 
 class Simulation {
   readonly plan: Plan
-  events = 0
   readonly #chance: Chance
   readonly #world: VirtualEnv
   readonly #network: SimulatedNetwork
@@ -82,11 +82,9 @@ class Simulation {
   readonly #clients: ClientWorld
   readonly #faults: FaultSchedule
   readonly #trace: (text: string) => void
-  readonly #members: { group: PlannedGroup; actor: MemberActor }[] = []
+  readonly #members: Members
+  readonly #steps: Steps
   readonly #began: number
-  /** Members that left; their connections end with the work. */
-  readonly #former: MemberActor[] = []
-  #memberNumber = 0
   #isDamaged = false
 
   constructor({ seed, plan, trace, wrapFileSystem }: SimulationOptions) {
@@ -131,7 +129,14 @@ class Simulation {
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
+    this.#steps = new Steps(this.#world, this.#checkers)
+    const { groups } = this.plan
+    this.#members = new Members({ groups, clients: this.#clients, chance, trace: this.#trace })
     this.#faults = this.#makeFaults()
+  }
+
+  get events(): number {
+    return this.#steps.count
   }
 
   opened(log: Log, env: Env): void {
@@ -152,33 +157,33 @@ class Simulation {
     admin.prepare(this.plan.offsetsTopic, () => {
       isPrepared = true
     })
-    this.#until('the topics are made', () => isPrepared, 60_000)
+    this.#steps.until('the topics are made', () => isPrepared, 60_000)
     this.#faults.begin()
     if (this.plan.administers) admin.begin()
     const producers = this.plan.producers.map(
       each => new ProducerActor(each, this.plan.topics, () => admin.extraTopics, this.#clients, chance.fork()),
     )
-    for (const group of this.plan.groups) for (let index = 0; index < group.members; index++) this.#join(group)
-    this.#work(this.plan.workMs)
+    this.#members.begin()
+    this.#steps.work(this.plan.workMs)
     this.#trace('healing')
     for (const actor of [...producers, admin]) actor.stop()
     this.#faults.heal()
-    this.#until(
+    this.#steps.until(
       'all faults are over and everybody is done',
       () => this.#unfinished(producers, admin) === '',
       HEALING_MS,
       () => this.#unfinished(producers, admin),
     )
     this.#contents.openAll()
-    this.#work(OPENING_MS)
+    this.#steps.work(OPENING_MS)
     for (const checker of this.#checkers) checker.healed?.()
     this.#audit()
     this.#demandReplay()
-    for (const { actor } of this.#members) actor.close()
-    this.#until('members leave', () => this.#members.every(({ actor }) => actor.isClosed), HEALING_MS)
-    const members = [...this.#former, ...this.#members.map(({ actor }) => actor)]
-    for (const { process } of [...producers, admin, ...members]) process.close()
-    this.#work(SETTLING_MS)
+    this.#members.close()
+    this.#steps.until('members leave', () => this.#members.areClosed, HEALING_MS)
+    for (const { process } of [...producers, admin]) process.close()
+    for (const process of this.#members.processes()) process.close()
+    this.#steps.work(SETTLING_MS)
     this.#demandNothingLeft()
     for (const checker of this.#checkers) checker.ended?.()
   }
@@ -191,7 +196,7 @@ class Simulation {
         network: this.#network,
         history: this.#history,
         processes: this.#processes,
-        changeMembers: () => this.#changeMembers(),
+        changeMembers: () => this.#members.change(),
         damaged: path => this.#damaged(path),
         trace: this.#trace,
       },
@@ -213,35 +218,13 @@ class Simulation {
     return this.#contents.of(topic, partition).at(-1)?.endOffset ?? 0
   }
 
-  #join(group: PlannedGroup): void {
-    const name = `${group.id}-m${++this.#memberNumber}`
-    this.#trace(`${name} joins`)
-    this.#members.push({ group, actor: new MemberActor(name, group, this.#clients, this.#chance.fork()) })
-  }
-
-  #changeMembers(): void {
-    const { groups } = this.plan
-    if (groups.length === 0) return
-    if (this.#chance.maybe(0.4)) return this.#join(this.#chance.pick(groups))
-    if (this.#members.length < 2) return
-    const [gone] = this.#members.splice(this.#chance.below(this.#members.length), 1)
-    if (this.#chance.maybe(0.5)) gone.actor.kill()
-    else {
-      gone.actor.close()
-      this.#former.push(gone.actor)
-    }
-  }
-
   /** What is not done yet, in words; empty when nothing is. */
   #unfinished(producers: readonly ProducerActor[], admin: AdminActor): string {
     const late: string[] = []
     for (const process of this.#processes) if (!process.running?.isReady) late.push(`broker ${process.id} is not ready`)
     for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
     if (!admin.isDone) late.push('the admin waits for answers')
-    for (const { actor } of this.#members) {
-      if (actor.status !== 'stable') late.push(`${actor.process.env.name} is ${actor.status}`)
-      if (!actor.isIdle) late.push(`${actor.process.env.name} commits`)
-    }
+    late.push(...this.#members.unfinished())
     if (late.length === 0) late.push(...this.#unread())
     return late.join(', ')
   }
@@ -249,7 +232,7 @@ class Simulation {
   /** Partitions that a group with members has not read and committed to the end. */
   #unread(): string[] {
     const late: string[] = []
-    for (const { id, topics } of new Set(this.#members.map(({ group }) => group))) {
+    for (const { id, topics } of new Set(this.#members.present.map(({ group }) => group))) {
       for (const log of this.#contents.logs.filter(each => !each.isGone && topics.includes(each.topic))) {
         if (log.isDamaged) continue
         const committed = this.#processes
@@ -290,7 +273,7 @@ class Simulation {
         if (wanted.size > 0) reader.env.timer(5, poll)
       })
     reader.do(poll)
-    this.#until(
+    this.#steps.until(
       'all is read again',
       () => wanted.size === 0,
       AUDIT_MS,
@@ -323,7 +306,7 @@ class Simulation {
       looked = true
       twin.env.doom(() => twin.env.kill())
     })
-    this.#until('a twin starts', () => looked, 10_000)
+    this.#steps.until('a twin starts', () => looked, 10_000)
   }
 
   #demandNothingLeft(): void {
@@ -348,28 +331,8 @@ class Simulation {
       })
       // Files that the cleaner has just set aside have timers for a while.
       const late = () => `broker ${process.id} has ${env.timers} timers, a new one has ${usual}`
-      this.#until('no timer is left over', () => env.timers <= usual, LEFT_OVER_MS, late)
+      this.#steps.until('no timer is left over', () => env.timers <= usual, LEFT_OVER_MS, late)
     }
     if (this.#network.streams > 0) throw new Violation('left over', `${this.#network.streams} streams`)
-  }
-
-  #work(ms: number): void {
-    const end = this.#world.now() + ms
-    while ((this.#world.nextDue ?? Number.POSITIVE_INFINITY) <= end) this.#step()
-  }
-
-  #until(what: string, done: () => boolean, ms: number, late: () => string = () => ''): void {
-    const end = this.#world.now() + ms
-    while (!done()) {
-      const due = this.#world.nextDue
-      if (due === undefined || due > end) throw new Violation('liveness', `not within ${ms} ms: ${what}; ${late()}`)
-      this.#step()
-    }
-  }
-
-  #step(): void {
-    this.#world.step()
-    this.events++
-    for (const checker of this.#checkers) checker.step?.()
   }
 }

@@ -8,10 +8,10 @@ import { VirtualEnv } from '../../../src/util/virtual-env.ts'
 import { Chance } from '../chance.ts'
 import { type Checker, History, Violation } from '../history.ts'
 import { SimulatedNetwork } from '../network.ts'
-import type { PlannedGroup } from '../plan.ts'
+import { Steps } from '../steps.ts'
 import { AdminActor } from '../workload/admin-actor.ts'
 import type { ClientWorld } from '../workload/client-process.ts'
-import { MemberActor } from '../workload/member-actor.ts'
+import { Members } from '../workload/members.ts'
 import { ProducerActor } from '../workload/producer-actor.ts'
 import { CoordinatorOffsets } from './checkers/coordinator-offsets.ts'
 import { LeaderEpochs } from './checkers/leader-epochs.ts'
@@ -57,9 +57,7 @@ export function simulateCluster(options: ClusterSimulationOptions): ClusterOutco
 
 class ClusterSimulation {
   readonly plan: ClusterPlan
-  events = 0
   readonly #chance: Chance
-  readonly #world: VirtualEnv
   readonly #network: SimulatedNetwork
   readonly #cluster: SimulatedCluster
   readonly #history: History
@@ -68,17 +66,14 @@ class ClusterSimulation {
   readonly #clients: ClientWorld
   readonly #faults: ClusterFaultSchedule
   readonly #trace: (text: string) => void
-  readonly #members: { readonly groupId: string; readonly actor: MemberActor }[] = []
-  /** Members that left; their connections end with the work. */
-  readonly #former: MemberActor[] = []
-  #memberNumber = 0
+  readonly #members: Members
+  readonly #steps: Steps
 
   constructor({ seed, plan, trace }: ClusterSimulationOptions) {
     const chance = new Chance(seed)
     this.#chance = chance
     this.plan = drawClusterPlan(chance.fork(), plan)
     const world = new VirtualEnv({ seed })
-    this.#world = world
     const began = world.now()
     this.#trace = trace === undefined ? () => {} : text => trace(`${world.now() - began} ${text}`)
     this.#network = new SimulatedNetwork(world, chance.fork(), this.plan.network)
@@ -102,11 +97,14 @@ class ClusterSimulation {
     this.#replicas = new Replicas(this.#cluster, this.plan, records)
     const isExcused = (group: string) => this.#isExcused(group)
     const offsets = new CoordinatorOffsets(this.#cluster, isExcused)
-    const owners = new PartitionOwners(() => this.#members, isExcused)
+    const owners = new PartitionOwners(() => this.#members.present, isExcused)
     this.#checkers = [this.#replicas, records, new LeaderEpochs(this.#cluster), owners, offsets]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world, network: this.#network, history: this.#history, brokerIds }
+    this.#steps = new Steps(world, this.#checkers)
+    const { groups } = this.plan
+    this.#members = new Members({ groups, clients: this.#clients, chance, trace: this.#trace })
     this.#faults = new ClusterFaultSchedule(
       this.plan,
       {
@@ -114,11 +112,15 @@ class ClusterSimulation {
         network: this.#network,
         cluster: this.#cluster,
         started: id => this.#history.add({ type: 'started', broker: id }),
-        changeMembers: () => this.#changeMembers(),
+        changeMembers: () => this.#members.change(),
         trace: this.#trace,
       },
       chance.fork(),
     )
+  }
+
+  get events(): number {
+    return this.#steps.count
   }
 
   /** What a group knew was lost, as it may be. */
@@ -131,20 +133,24 @@ class ClusterSimulation {
     this.#trace(`plan: ${JSON.stringify(this.plan)}`)
     const chance = this.#chance
     this.#cluster.begin()
-    this.#until('the brokers are let in', () => this.#cluster.machines.every(each => each.running?.isReady), 60_000)
+    this.#steps.until(
+      'the brokers are let in',
+      () => this.#cluster.machines.every(each => each.running?.isReady),
+      60_000,
+    )
     const admin = new AdminActor(this.plan.topics, () => 0, this.#clients, chance.fork())
     let isPrepared = false
     admin.prepare(this.plan.offsetsTopic, () => {
       isPrepared = true
     })
-    this.#until('the topics are made', () => isPrepared, 60_000)
+    this.#steps.until('the topics are made', () => isPrepared, 60_000)
     admin.stop()
     this.#faults.begin()
     const producers = this.plan.producers.map(
       each => new ProducerActor(each, this.plan.topics, () => [], this.#clients, chance.fork()),
     )
-    for (const group of this.plan.groups) for (let index = 0; index < group.members; index++) this.#join(group)
-    this.#work(this.plan.workMs)
+    this.#members.begin()
+    this.#steps.work(this.plan.workMs)
     this.#trace('healing')
     for (const actor of producers) actor.stop()
     this.#faults.heal()
@@ -154,33 +160,13 @@ class ClusterSimulation {
       () => unsettled(this.#cluster.cluster) ?? this.#replicas.different(),
     )
     for (const checker of this.#checkers) checker.healed?.()
-    for (const { actor } of this.#members) actor.close()
-    this.#until('members leave', () => this.#members.every(({ actor }) => actor.isClosed), HEALING_MS)
-    const members = [...this.#former, ...this.#members.map(({ actor }) => actor)]
-    for (const { process } of [...producers, admin, ...members]) process.close()
-    this.#work(SETTLING_MS)
+    this.#members.close()
+    this.#steps.until('members leave', () => this.#members.areClosed, HEALING_MS)
+    for (const { process } of [...producers, admin]) process.close()
+    for (const process of this.#members.processes()) process.close()
+    this.#steps.work(SETTLING_MS)
     this.#demandNothingLeft()
     for (const checker of this.#checkers) checker.ended?.()
-  }
-
-  #join(group: PlannedGroup): void {
-    const name = `${group.id}-m${++this.#memberNumber}`
-    this.#trace(`${name} joins`)
-    const actor = new MemberActor(name, group, this.#clients, this.#chance.fork())
-    this.#members.push({ groupId: group.id, actor })
-  }
-
-  #changeMembers(): void {
-    const { groups } = this.plan
-    if (groups.length === 0) return
-    if (this.#chance.maybe(0.4)) return this.#join(this.#chance.pick(groups))
-    if (this.#members.length < 2) return
-    const [gone] = this.#members.splice(this.#chance.below(this.#members.length), 1)
-    if (this.#chance.maybe(0.5)) gone.actor.kill()
-    else {
-      gone.actor.close()
-      this.#former.push(gone.actor)
-    }
   }
 
   /** What is not done yet, in words; empty when nothing is. */
@@ -188,12 +174,7 @@ class ClusterSimulation {
     const late: string[] = []
     for (const { id, running } of this.#cluster.machines) if (!running?.isReady) late.push(`broker ${id} is not ready`)
     for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
-    for (const { actor } of this.#members) {
-      if (actor.status !== 'stable') {
-        late.push(`${actor.process.env.name} is ${actor.status} ${actor.consumer.member.error ?? ''}`)
-      }
-      if (!actor.isIdle) late.push(`${actor.process.env.name} commits`)
-    }
+    late.push(...this.#members.unfinished())
     if (late.length === 0) late.push(...this.#unread())
     return late.join(', ')
   }
@@ -201,8 +182,7 @@ class ClusterSimulation {
   /** Partitions that a group with members has not read and committed to the end. */
   #unread(): string[] {
     const late: string[] = []
-    const ids = new Set(this.#members.map(({ groupId }) => groupId))
-    for (const { id, topics } of this.plan.groups.filter(group => ids.has(group.id))) {
+    for (const { id, topics } of new Set(this.#members.present.map(({ group }) => group))) {
       for (const log of this.#replicas.logs.filter(each => topics.includes(each.topic))) {
         const committed = this.#cluster.cluster.brokers.map(({ groups }) =>
           groups.machine(groups.partitionFor(id))?.offsets.get(id, log.topic, log.partition),
@@ -232,27 +212,7 @@ class ClusterSimulation {
     if (this.#network.streams > 0) throw new Violation('left over', `${this.#network.streams} streams`)
   }
 
-  #work(ms: number): void {
-    const end = this.#world.now() + ms
-    while ((this.#world.nextDue ?? Number.POSITIVE_INFINITY) <= end) this.#step()
-  }
-
   #untilNothing(what: string, late: () => string): void {
-    this.#until(what, () => late() === '', HEALING_MS, late)
-  }
-
-  #until(what: string, done: () => boolean, ms: number, late: () => string = () => ''): void {
-    const end = this.#world.now() + ms
-    while (!done()) {
-      const due = this.#world.nextDue
-      if (due === undefined || due > end) throw new Violation('liveness', `not within ${ms} ms: ${what}; ${late()}`)
-      this.#step()
-    }
-  }
-
-  #step(): void {
-    this.#world.step()
-    this.events++
-    for (const checker of this.#checkers) checker.step?.()
+    this.#steps.until(what, () => late() === '', HEALING_MS, late)
   }
 }

@@ -2,12 +2,13 @@
 
 import { type Checker, Violation } from '../../history.ts'
 import type { MemberActor } from '../../workload/member-actor.ts'
+import type { PresentMember } from '../../workload/members.ts'
 
 const NAME = 'partition owners'
 
 export class PartitionOwners implements Checker {
   readonly name = NAME
-  readonly #members: () => readonly { readonly groupId: string; readonly actor: MemberActor }[]
+  readonly #members: () => readonly PresentMember[]
   /** What a group knew was lost, as it may be: generations may come again. */
   readonly #isExcused: (groupId: string) => boolean
   /** By group, generation and partition. */
@@ -15,22 +16,19 @@ export class PartitionOwners implements Checker {
   /** What was seen of a member last. */
   readonly #seen = new WeakMap<MemberActor, readonly unknown[]>()
 
-  constructor(
-    members: () => readonly { readonly groupId: string; readonly actor: MemberActor }[],
-    isExcused: (groupId: string) => boolean,
-  ) {
+  constructor(members: () => readonly PresentMember[], isExcused: (groupId: string) => boolean) {
     this.#members = members
     this.#isExcused = isExcused
   }
 
   step(): void {
-    for (const { groupId, actor } of this.#members()) {
+    for (const { group, actor } of this.#members()) {
       const { status, generation, owned, memberId } = actor.consumer.member
       if (status !== 'stable') continue
       const [knownGeneration, knownOwned] = this.#seen.get(actor) ?? []
       if (knownGeneration === generation && knownOwned === owned) continue
       this.#seen.set(actor, [generation, owned])
-      for (const { topic, partition } of owned) this.#owns(groupId, generation, `${topic}-${partition}`, memberId)
+      for (const { topic, partition } of owned) this.#owns(group.id, generation, `${topic}-${partition}`, memberId)
     }
   }
 
