@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { threadId } from 'node:worker_threads'
 import { build } from 'esbuild'
 
 /**
@@ -15,7 +16,7 @@ import { build } from 'esbuild'
  * @returns what the file exports
  */
 export async function importTypeScript(entry, beside = entry) {
-  const outfile = resolve(dirname(beside), `.bundle-${process.pid}-${Date.now()}.mjs`)
+  const outfile = resolve(dirname(beside), `.bundle-${process.pid}-${threadId}-${Date.now()}.mjs`)
   await build({
     entryPoints: [entry],
     outfile,
