@@ -4,6 +4,7 @@
  * others, `ottla.properties` with the version of the format. What lies in the directories of the logs is theirs.
  */
 
+import { CLEAN_SHUTDOWN_FILE } from '../log/root-files.ts'
 import { readWhole } from '../storage/read-whole.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import { Later } from '../util/later.ts'
@@ -13,7 +14,6 @@ import { randomUuid } from '../util/uuid.ts'
 
 export const FORMAT_FILE = 'ottla.properties'
 export const META_FILE = 'meta.properties'
-export const CLEAN_SHUTDOWN_FILE = '.kafka_cleanshutdown'
 /** The version that this release writes. It reads every one from 1 on. */
 const FORMAT_VERSION = 1
 

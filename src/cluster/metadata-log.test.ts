@@ -2,6 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeF
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diskForTests, type TestDisk, temporaryDirectory } from '../../test/support/disk.ts'
+import { METADATA_DIRECTORY } from '../log/root-files.ts'
 import { crc32cJs } from '../records/crc32c.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
@@ -9,7 +10,7 @@ import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
 import { FLUSHED_OFFSET_FILE } from './flushed-offset.ts'
-import { METADATA_DIRECTORY, MetadataLog, type MetadataLogOptions } from './metadata-log.ts'
+import { MetadataLog, type MetadataLogOptions } from './metadata-log.ts'
 
 const platform = { crc32c: crc32cJs } as MetadataLogOptions['platform']
 const env = new VirtualEnv()

@@ -7,6 +7,7 @@ import { replayLog } from '../broker/replay-log.ts'
 import type { CoordinatorLog, CoordinatorRecord } from '../coordinator/ports.ts'
 import { Log } from '../log/log.ts'
 import { DEFAULT_LOG_CONFIG, UNLIMITED } from '../log/log-config.ts'
+import { METADATA_DIRECTORY } from '../log/root-files.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import { buildBatch } from '../records/batch-builder.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
@@ -16,7 +17,6 @@ import { Later } from '../util/later.ts'
 import { FlushedOffset, readFlushedOffset } from './flushed-offset.ts'
 import { MetadataSnapshots, type Snapshot } from './metadata-snapshots.ts'
 
-export const METADATA_DIRECTORY = '__cluster_metadata-0'
 /** A snapshot is due after this many bytes of records, or as many as the last one took: so that writing them stays cheap. */
 const SNAPSHOT_BYTES = 1024 * 1024
 

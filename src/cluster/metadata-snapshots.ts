@@ -17,7 +17,8 @@ import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
 
 const SUFFIX = '.checkpoint'
-const NAME = /^(\d{20})-(\d{10})\.checkpoint$/
+/** How the file of a snapshot is called. */
+export const SNAPSHOT_NAME = /^(\d{20})-(\d{10})\.checkpoint$/
 const RECORDS_PER_BATCH = 1000
 const KEPT = 2
 
@@ -51,7 +52,9 @@ export class MetadataSnapshots {
   /** The end offsets of those there are, in order. */
   endOffsets(): number[] {
     const names = this.#storage.list(this.#directory)
-    return names.map(name => NAME.exec(name)?.[1]).flatMap(offset => (offset === undefined ? [] : [Number(offset)]))
+    return names
+      .map(name => SNAPSHOT_NAME.exec(name)?.[1])
+      .flatMap(offset => (offset === undefined ? [] : [Number(offset)]))
   }
 
   /** The newest that is whole; undefined when there is none. */

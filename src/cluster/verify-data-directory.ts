@@ -3,11 +3,12 @@
  * that is of no use to anybody. For `ottla verify`; the broker may be running, and what it writes meanwhile may look torn.
  */
 
-import { CLEAN_SHUTDOWN_FILE, FORMAT_FILE, META_FILE, readFormat, readMeta } from '../broker/data-directory.ts'
+import { FORMAT_FILE, META_FILE, readFormat, readMeta } from '../broker/data-directory.ts'
 import { MetadataImage } from '../broker/metadata/image.ts'
 import { decodeMetadataRecord } from '../broker/metadata/records.ts'
 import { BatchScanner } from '../log/batch-scanner.ts'
 import { PartitionOffsets } from '../log/partition-offsets.ts'
+import { CHECKPOINT_FILES, CLEAN_SHUTDOWN_FILE, METADATA_DIRECTORY } from '../log/root-files.ts'
 import { baseOffsetOf, segmentName, withFile } from '../log/segment-files.ts'
 import { type Finding, Findings } from '../log/verify/finding.ts'
 import { verifyLog } from '../log/verify/verify-log.ts'
@@ -19,8 +20,7 @@ import type { Storage } from '../storage/storage.ts'
 import { AssertionError } from '../util/assert.ts'
 import type { Env } from '../util/env.ts'
 import { FLUSHED_OFFSET_FILE, readFlushedOffset } from './flushed-offset.ts'
-import { METADATA_DIRECTORY } from './metadata-log.ts'
-import { MetadataSnapshots } from './metadata-snapshots.ts'
+import { MetadataSnapshots, SNAPSHOT_NAME } from './metadata-snapshots.ts'
 
 export interface VerifyOptions {
   readonly env: Env
@@ -42,19 +42,12 @@ export interface VerifiedDirectory {
   readonly bytes: number
 }
 
-/** The checkpoints in the root, by what they are about. */
-const CHECKPOINTS = {
-  recoveryPoint: 'recovery-point-offset-checkpoint',
-  highWatermark: 'replication-offset-checkpoint',
-  logStartOffset: 'log-start-offset-checkpoint',
-  cleaned: 'cleaner-offset-checkpoint',
-} as const
 const FILES: readonly string[] = [
   FORMAT_FILE,
   META_FILE,
   CLEAN_SHUTDOWN_FILE,
   'ottla.lock',
-  ...Object.values(CHECKPOINTS),
+  ...Object.values(CHECKPOINT_FILES),
 ]
 const PARTITION = /^(.+)-(\d+)$/
 
@@ -94,7 +87,7 @@ export function verifyDataDirectory(options: VerifyOptions): VerifiedDirectory {
   return { findings: findings.all, image, ...sum }
 }
 
-type Checkpoints = { readonly [Kind in keyof typeof CHECKPOINTS]: ReadonlyMap<string, number> }
+type Checkpoints = { readonly [Kind in keyof typeof CHECKPOINT_FILES]: ReadonlyMap<string, number> }
 
 function readCheckpoints({ env, storage }: VerifyOptions, findings: Findings): Checkpoints {
   const read = (name: string) => {
@@ -111,10 +104,10 @@ function readCheckpoints({ env, storage }: VerifyOptions, findings: Findings): C
     return offsets
   }
   return {
-    recoveryPoint: read(CHECKPOINTS.recoveryPoint),
-    highWatermark: read(CHECKPOINTS.highWatermark),
-    logStartOffset: read(CHECKPOINTS.logStartOffset),
-    cleaned: read(CHECKPOINTS.cleaned),
+    recoveryPoint: read(CHECKPOINT_FILES.recoveryPoint),
+    highWatermark: read(CHECKPOINT_FILES.highWatermark),
+    logStartOffset: read(CHECKPOINT_FILES.logStartOffset),
+    cleaned: read(CHECKPOINT_FILES.cleaned),
   }
 }
 
@@ -134,7 +127,7 @@ function verifyOne(
       : checkpoints.recoveryPoint.get(directory),
     highWatermark: checkpoints.highWatermark.get(directory),
     logStartOffset: checkpoints.logStartOffset.get(directory),
-    isKnown: name => isMetadata && (name === FLUSHED_OFFSET_FILE || /^\d{20}-\d{10}\.checkpoint$/.test(name)),
+    isKnown: name => isMetadata && (name === FLUSHED_OFFSET_FILE || SNAPSHOT_NAME.test(name)),
     findings,
   })
 }

@@ -15,13 +15,10 @@ import { closeAfter } from './later-results.ts'
 import { Log, type LogOptions } from './log.ts'
 import { readTopicId, writeTopicId } from './partition-metadata.ts'
 import { PartitionOffsets } from './partition-offsets.ts'
+import { CHECKPOINT_FILES, CLEAN_SHUTDOWN_FILE, METADATA_DIRECTORY } from './root-files.ts'
 
 type Result = StorageFailure | undefined
 
-/** The mark of a good stop. Nothing here depends on it, since each log's recovery point says more; Kafka looks for it. */
-const CLEAN_SHUTDOWN = '.kafka_cleanshutdown'
-/** The controller's log lies beside the others, and is none of them. */
-const METADATA = '__cluster_metadata-0'
 const DELETE_SUFFIX = '-delete'
 const STRAY_SUFFIX = '-stray'
 const LONGEST_NAME = 255
@@ -61,9 +58,9 @@ export class LogDirectory {
     this.#storage = storage
     this.#env = env
     this.#keepsTopicIds = options.keepsTopicIds ?? !storage.isVolatile
-    this.#recoveryPoints = new PartitionOffsets(storage, 'recovery-point-offset-checkpoint', env)
-    this.#highWatermarks = new PartitionOffsets(storage, 'replication-offset-checkpoint', env)
-    this.#logStartOffsets = new PartitionOffsets(storage, 'log-start-offset-checkpoint', env)
+    this.#recoveryPoints = new PartitionOffsets(storage, CHECKPOINT_FILES.recoveryPoint, env)
+    this.#highWatermarks = new PartitionOffsets(storage, CHECKPOINT_FILES.highWatermark, env)
+    this.#logStartOffsets = new PartitionOffsets(storage, CHECKPOINT_FILES.logStartOffset, env)
     for (const name of storage.list('')) if (name.endsWith(DELETE_SUFFIX)) this.#remove(name)
   }
 
@@ -75,7 +72,7 @@ export class LogDirectory {
     this.#wasClosed = cleanShutdown
     if (cleanShutdown) return
     for (const name of this.#storage.list('')) {
-      if (/-\d+$/.test(name) && name !== METADATA && !this.#logs.has(name)) this.#unchecked.add(name)
+      if (/-\d+$/.test(name) && name !== METADATA_DIRECTORY && !this.#logs.has(name)) this.#unchecked.add(name)
     }
   }
 
@@ -145,7 +142,7 @@ export class LogDirectory {
   setStraysAside(isKnown: (topic: string, partition: number, topicId: string | undefined) => boolean): void {
     for (const name of this.#storage.list('')) {
       const [, topic, partition] = /^(.+)-(\d+)$/.exec(name) ?? []
-      if (topic === undefined || name === METADATA) continue
+      if (topic === undefined || name === METADATA_DIRECTORY) continue
       const topicId = readTopicId(this.#storage, name)
       if (!isKnown(topic, Number(partition), topicId)) this.#setAside(name, topicId)
     }
@@ -291,7 +288,8 @@ export class LogDirectory {
     written.whenSettled(failure => {
       if (failure !== undefined || brokerEpoch === undefined || !this.isSound) return closed.settle(failure)
       const mark = utf8Encode(JSON.stringify({ version: 0, brokerEpoch }))
-      this.#storage.replace(CLEAN_SHUTDOWN, mark).whenSettled(markFailure => closed.settle(markFailure))
+      // Nothing here depends on it, since each log's recovery point says more; Kafka looks for it.
+      this.#storage.replace(CLEAN_SHUTDOWN_FILE, mark).whenSettled(markFailure => closed.settle(markFailure))
     })
     return closed
   }

@@ -3,11 +3,11 @@
  * a simulation runs, or by a file system that lies. Nothing in `src/` knows of them.
  */
 
-import { CLEAN_SHUTDOWN_FILE } from '../../src/broker/data-directory.ts'
 import { assignors } from '../../src/client/index.ts'
 import { GroupCoordinator } from '../../src/coordinator/group/group-coordinator.ts'
 import type { CoordinatorLog } from '../../src/coordinator/ports.ts'
 import { BatchScanner } from '../../src/log/batch-scanner.ts'
+import { CLEAN_SHUTDOWN_FILE } from '../../src/log/root-files.ts'
 import { RecordsError } from '../../src/records/records-error.ts'
 import { DiskStorage } from '../../src/storage/disk-storage.ts'
 import type { FileId, FileSystem, FileSystemFailure } from '../../src/storage/file-system.ts'

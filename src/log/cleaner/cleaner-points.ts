@@ -7,10 +7,9 @@ import type { Storage, StorageFailure } from '../../storage/storage.ts'
 import type { Env } from '../../util/env.ts'
 import type { Later } from '../../util/later.ts'
 import { PartitionOffsets } from '../partition-offsets.ts'
+import { CHECKPOINT_FILES } from '../root-files.ts'
 import type { Segments } from '../segments.ts'
 import type { CleanableLog } from './cleanable-log.ts'
-
-const FILE = 'cleaner-offset-checkpoint'
 
 export class CleanerPoints {
   readonly #storage: Storage
@@ -21,7 +20,7 @@ export class CleanerPoints {
 
   constructor(storage: Storage, env: Env) {
     this.#storage = storage
-    this.#file = new PartitionOffsets(storage, FILE, env)
+    this.#file = new PartitionOffsets(storage, CHECKPOINT_FILES.cleaned, env)
     this.#points = new Map(this.#file.all)
   }
 
