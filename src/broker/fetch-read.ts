@@ -165,9 +165,11 @@ function readPartition(
   const isolation = readCommitted ? 'last_stable' : 'high_watermark'
   const read = log.read(target.fetchOffset, { maxBytes, minOneBatch, isolation })
   data.records = read.parts
-  // Of a first batch that does not fit Kafka tells nothing at all.
-  const cut = read.sizeInBytes === 0 && maxBytes > 0 && log.availableBytes(target.fetchOffset, isolation, 1) > 0
-  if (readCommitted) data.abortedTransactions = cut ? null : read.abortedTransactions
+  if (readCommitted) {
+    // Of a first batch that does not fit Kafka tells nothing at all.
+    const cut = read.sizeInBytes === 0 && maxBytes > 0 && log.availableBytes(target.fetchOffset, isolation, 1) > 0
+    data.abortedTransactions = cut ? null : read.abortedTransactions
+  }
   const bytes = read.sizeInBytes
   const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
   return { target, topic, data, bytes, counted, partition }

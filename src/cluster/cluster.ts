@@ -139,6 +139,7 @@ export class Cluster {
    * @returns the error of the first that was refused (TOPIC_ALREADY_EXISTS counts as made), or undefined
    */
   createTopics(topics: readonly TopicDeclaration[]): Later<KafkaError | undefined> {
+    if (topics.length === 0) return Later.of<KafkaError | undefined>(this.#env.turns, undefined)
     const request = {
       topics: topics.map(({ name, partitions = -1, replicationFactor = -1, configs = {} }) => ({
         name,

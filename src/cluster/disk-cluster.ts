@@ -61,7 +61,6 @@ export class DiskCluster implements StandaloneCluster {
     storage.syncDirectory('').whenSettled(failure => {
       if (failure) env.log('error', 'the data directory cannot be brought to the disk', { error: failure.message })
       this.broker.register(host, port).whenSettled(() => {
-        if (topics.length === 0) return void begun.settle(undefined)
         this.cluster.createTopics(topics).whenSettled(refused => begun.settle(refused))
       })
     })

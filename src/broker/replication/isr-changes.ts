@@ -39,18 +39,22 @@ export class IsrChanges {
   #send(): void {
     if (this.#underWay || this.#stopped || this.#waiting.size === 0) return
     const brokerEpoch = this.#brokerEpoch()
-    const asked = [...this.#waiting.values()].filter(partition => partition.isrProposal(brokerEpoch) !== undefined)
+    // What is asked has to be read before the answer: it may be another by then.
+    const asked = [...this.#waiting.values()].flatMap(partition => {
+      const proposal = partition.isrProposal(brokerEpoch)
+      return proposal === undefined ? [] : [{ partition, proposal }]
+    })
     this.#waiting.clear()
     if (asked.length === 0) return
     this.#underWay = true
-    // What is asked has to be read before the answer: it may be another by then.
-    const partitions = asked.flatMap(partition => partition.isrProposal(brokerEpoch) ?? [])
+    const partitions = asked.map(({ proposal }) => proposal)
     this.#link.send('alterPartition', { brokerId: this.#brokerId, brokerEpoch, partitions }).whenSettled(reply => {
       this.#underWay = false
       if (this.#stopped) return
-      if (reply?.error !== 'NONE') return this.#again(asked)
+      if (reply?.error !== 'NONE') return this.#again(asked.map(({ partition }) => partition))
       const answers = new Map(reply.partitions.map(answer => [`${answer.topicId}-${answer.partitionId}`, answer]))
-      this.#again(asked.filter((partition, at) => !conclude(partition, partitions[at], answers.get(partition.key))))
+      const open = asked.filter(({ partition, proposal }) => !conclude(partition, proposal, answers.get(partition.key)))
+      this.#again(open.map(({ partition }) => partition))
     })
   }
 

@@ -1,4 +1,3 @@
-import type { Log } from '../../log/log.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import type { Env } from '../../util/env.ts'
 import type { Timer } from '../../util/timer-queue.ts'
@@ -125,7 +124,7 @@ export class ReplicaFetcher {
   /** Undefined when the log cannot be had, or has to be flushed first. */
   #targetOf(followed: Followed): ReplicaFetchTarget | undefined {
     const { partition, leaderEpoch } = followed
-    const log = openedBy(partition)
+    const log = partition.tryOpen() ? partition.openedLog : undefined
     if (log === undefined) return undefined
     if (partition.storedOffset < log.logEndOffset) {
       // The next fetch says that this replica has everything before it: it has to be true first.
@@ -148,7 +147,8 @@ export class ReplicaFetcher {
     // Since it was asked for, it was given up, or follows in another epoch, or was cut.
     if (followed === undefined || asked === undefined) return
     const { partition, leaderEpoch } = followed
-    if (leaderEpoch !== asked.currentLeaderEpoch || openedBy(partition)?.logEndOffset !== asked.fetchOffset) return
+    if (leaderEpoch !== asked.currentLeaderEpoch || !partition.tryOpen()) return
+    if (partition.openedLog?.logEndOffset !== asked.fetchOffset) return
     try {
       this.#apply(followed, data)
     } catch (error) {
@@ -182,16 +182,6 @@ export class ReplicaFetcher {
     const { env } = this.#context
     env.log('warn', 'cannot follow', { partition: `${topic}-${index}`, leader: this.#leaderId, reason })
     this.#backOff([followed])
-  }
-}
-
-/** The log of a partition; undefined when it is offline, which was told where it happened. */
-function openedBy(partition: Partition): Log | undefined {
-  try {
-    return partition.log
-  } catch (error) {
-    if (error instanceof KafkaError) return undefined
-    throw error
   }
 }
 

@@ -1,4 +1,4 @@
-import { isActive, type PartitionImage } from '../../broker/metadata/image.ts'
+import { isActive, type PartitionImage, type TopicImage } from '../../broker/metadata/image.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { changePartition, NO_LEADER, type PartitionChange } from './partition-change.ts'
 
@@ -22,18 +22,27 @@ function changeAll(
   isAcceptableLeader: (id: number) => boolean,
   change: (partition: PartitionImage) => PartitionChange | undefined,
 ): void {
-  for (const { name, topicId, partitions } of context.image.topicsByName.values()) {
-    for (const partition of partitions) {
+  for (const topic of context.image.topicsByName.values()) {
+    for (const partition of topic.partitions) {
       const wanted = change(partition)
-      if (wanted === undefined) continue
-      const config = context.topicConfig(name)
-      const election = config.boolean('unclean.leader.election.enable') ? 'unclean' : 'online'
-      const isHealthy = (id: number) => !context.failedReplicas.has(id, topicId, partition.partitionId)
-      const rules = rulesOf(name, context, id => isAcceptableLeader(id) && isHealthy(id))
-      const next = changePartition(partition, { election, ...wanted }, rules)
-      if (next !== undefined) context.append({ type: 'partition', topicId, ...next })
+      if (wanted !== undefined) changeOne(topic, partition, context, isAcceptableLeader, wanted)
     }
   }
+}
+
+function changeOne(
+  { name, topicId }: TopicImage,
+  partition: PartitionImage,
+  context: DecisionContext,
+  isAcceptableLeader: (id: number) => boolean,
+  wanted: PartitionChange,
+): void {
+  const config = context.topicConfig(name)
+  const election = config.boolean('unclean.leader.election.enable') ? 'unclean' : 'online'
+  const isHealthy = (id: number) => !context.failedReplicas.has(id, topicId, partition.partitionId)
+  const rules = rulesOf(name, context, id => isAcceptableLeader(id) && isHealthy(id))
+  const next = changePartition(partition, { election, ...wanted }, rules)
+  if (next !== undefined) context.append({ type: 'partition', topicId, ...next })
 }
 
 /** One replica of the broker leaves the in-sync replicas: its log failed. */
@@ -43,11 +52,11 @@ export function withdrawReplica(
   partitionId: number,
   context: DecisionContext,
 ): void {
-  const failed = context.image.topicsById.get(topicId)?.partitions[partitionId]
-  changeAll(context, activeIn(context), partition => {
-    if (partition !== failed || (!partition.isr.includes(brokerId) && partition.leader !== brokerId)) return undefined
-    return { isr: partition.isr.filter(id => id !== brokerId) }
-  })
+  const topic = context.image.topicsById.get(topicId)
+  const partition: PartitionImage | undefined = topic?.partitions[partitionId]
+  if (topic === undefined || partition === undefined) return
+  if (!partition.isr.includes(brokerId) && partition.leader !== brokerId) return
+  changeOne(topic, partition, context, activeIn(context), { isr: partition.isr.filter(id => id !== brokerId) })
 }
 
 /** The broker leaves all in-sync replicas: it was fenced, shuts down, or was taken out. */
