@@ -5,6 +5,7 @@
  */
 
 import { CLEAN_SHUTDOWN_FILE } from '../log/root-files.ts'
+import { DELETED_SUFFIX } from '../log/segment-files.ts'
 import { readWhole } from '../storage/read-whole.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import { Later } from '../util/later.ts'
@@ -158,7 +159,7 @@ function prepare(
     steps.push(() => storage.remove(CLEAN_SHUTDOWN_FILE))
     steps.push(() => storage.syncDirectory(''))
   }
-  for (const name of storage.list('')) if (name.endsWith('.deleted')) steps.push(() => storage.remove(name))
+  for (const name of storage.list('')) if (name.endsWith(DELETED_SUFFIX)) steps.push(() => storage.remove(name))
   const next = () => {
     const step = steps.shift()
     if (step === undefined) return void prepared.settle(directory)

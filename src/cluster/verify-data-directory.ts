@@ -7,9 +7,10 @@ import { FORMAT_FILE, META_FILE, readFormat, readMeta } from '../broker/data-dir
 import { MetadataImage } from '../broker/metadata/image.ts'
 import { decodeMetadataRecord } from '../broker/metadata/records.ts'
 import { BatchScanner } from '../log/batch-scanner.ts'
+import { DELETE_SUFFIX, STRAY_SUFFIX } from '../log/log-directory.ts'
 import { PartitionOffsets } from '../log/partition-offsets.ts'
 import { CHECKPOINT_FILES, CLEAN_SHUTDOWN_FILE, METADATA_DIRECTORY } from '../log/root-files.ts'
-import { baseOffsetOf, segmentName, withFile } from '../log/segment-files.ts'
+import { baseOffsetOf, DELETED_SUFFIX, segmentName, withFile } from '../log/segment-files.ts'
 import { type Finding, Findings } from '../log/verify/finding.ts'
 import { verifyLog } from '../log/verify/verify-log.ts'
 import { checkBatch, readBatchHeader } from '../records/batch-header.ts'
@@ -202,9 +203,9 @@ function checkOwner(directory: string, topicId: string | undefined, image: Metad
 
 function checkName(name: string, findings: Findings): void {
   if (FILES.includes(name) || name.startsWith('.') || name === 'lost+found') return
-  if (name.endsWith('-stray'))
+  if (name.endsWith(STRAY_SUFFIX))
     findings.note(name, 'the log of a topic that is no more, set aside; remove it when nobody needs it')
-  else if (name.endsWith('-delete') || name.endsWith('.deleted'))
+  else if (name.endsWith(DELETE_SUFFIX) || name.endsWith(DELETED_SUFFIX))
     findings.note(name, 'it was deleted; the rest goes at the next start')
   else if (name.endsWith('.tmp')) findings.note(name, 'left by a crash; it is written over')
   else findings.note(name, 'it is nothing of Ottla')

@@ -112,7 +112,8 @@ export function filthiest<T extends { readonly need: CleaningNeed }>(logs: Itera
 }
 
 /** Offsets in a segment are stored as 32-bit distances from its base. */
-const LARGEST_OFFSET_DELTA = 0x7fffffff
+/** How far behind the base offset of its segment an offset may lie: an index has four bytes for it. */
+export const LARGEST_OFFSET_DELTA = 0x7fffffff
 
 /**
  * Which neighbouring segments become one: as many as fit into a segment by their sizes before cleaning and by their offsets.

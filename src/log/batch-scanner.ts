@@ -55,11 +55,6 @@ export class BatchScanner {
     return true
   }
 
-  /** A copy of the present batch. */
-  batch(): Uint8Array {
-    return this.window.slice(this.at, this.at + this.size)
-  }
-
   /** Sees to it that the window has `length` bytes from the position on. */
   #show(length: number): void {
     const at = this.position - this.#windowStart

@@ -3,11 +3,11 @@
  * is under way at a time, and the next has whatever is newest by then.
  */
 
+import { readWhole } from '../storage/read-whole.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
-import { readWhole } from './segment-files.ts'
 
 const VERSION = 0
 

@@ -103,7 +103,7 @@ export class Durability {
   rolled(segment: Segment, endOffset: number): void {
     const { state, local } = this.#options
     const snapshot = state.snapshots.write(endOffset, state.producers.all())
-    state.snapshots.prune(local.segments.all().map(({ baseOffset }) => baseOffset))
+    state.snapshots.prune(local.segments.baseOffsets())
     this.#rolled.add(segment)
     this.#step(endOffset, [snapshot])
   }
@@ -118,13 +118,12 @@ export class Durability {
   checkpoint(): Later<Result> {
     const { local, state, env } = this.#options
     const { endOffset } = local
-    const isDone = endOffset === this.#recoveryPoint && this.#rolled.size === 0
-    if (this.#isVolatile || (isDone && this.#stepping === undefined)) return Later.of(env.turns, this.failure)
-    if (this.failure !== undefined) return Later.of(env.turns, this.failure)
+    const isDone = endOffset === this.#recoveryPoint && this.#rolled.size === 0 && this.#stepping === undefined
+    if (this.#isVolatile || isDone || this.failure !== undefined) return Later.of(env.turns, this.failure)
     const snapshot = state.snapshots.write(endOffset, state.producers.all())
     const step = this.#step(endOffset, [snapshot, local.segments.active.writeIndexes()])
     step.whenSettled(failure => {
-      if (failure === undefined) state.snapshots.prune(local.segments.all().map(({ baseOffset }) => baseOffset))
+      if (failure === undefined) state.snapshots.prune(local.segments.baseOffsets())
     })
     return step
   }

@@ -6,7 +6,8 @@ import type { Later } from '../util/later.ts'
 import { CheckpointFile } from './checkpoint-file.ts'
 import type { EpochEntry } from './leader-epochs.ts'
 
-const NAME = 'leader-epoch-checkpoint'
+/** The file of a log that says where its leader epochs begin. */
+export const EPOCHS_FILE = 'leader-epoch-checkpoint'
 
 export class EpochCheckpoint {
   readonly #file: CheckpointFile
@@ -14,7 +15,7 @@ export class EpochCheckpoint {
   #written = ''
 
   constructor(storage: Storage, directory: string, env: Env) {
-    this.#file = new CheckpointFile(storage, `${directory}/${NAME}`, env)
+    this.#file = new CheckpointFile(storage, `${directory}/${EPOCHS_FILE}`, env)
   }
 
   /** The epochs as they were written last; none when the file is not there or is broken. */

@@ -122,7 +122,7 @@ export class Flushes {
     const names = this.#isCut || this.#hasDropped ? (this.#options.syncNames?.() ?? []) : []
     this.#isCut = false
     this.#hasDropped = false
-    allOf(turns, [...files.map(file => file.flush())].concat(names)).whenSettled(failure => {
+    allOf(turns, files.map(file => file.flush()).concat(names)).whenSettled(failure => {
       this.#isRunning = false
       if (failure !== undefined) return this.fail(failure)
       const moved = this.#limit > this.#offset

@@ -36,7 +36,8 @@ export function finishLeftovers(storage: Storage, directory: string, env: Env): 
       files: swaps.length,
     })
   }
-  return storage.list(directory).filter(name => ![CLEANED_SUFFIX, DELETED_SUFFIX].some(suffix => name.endsWith(suffix)))
+  const left = swaps.length > 0 ? storage.list(directory) : names
+  return left.filter(name => ![CLEANED_SUFFIX, DELETED_SUFFIX].some(suffix => name.endsWith(suffix)))
 }
 
 function finishSwaps(storage: Storage, directory: string, swaps: readonly string[]): void {

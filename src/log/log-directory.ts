@@ -19,8 +19,9 @@ import { CHECKPOINT_FILES, CLEAN_SHUTDOWN_FILE, METADATA_DIRECTORY } from './roo
 
 type Result = StorageFailure | undefined
 
-const DELETE_SUFFIX = '-delete'
-const STRAY_SUFFIX = '-stray'
+/** What the directory of a log is called whose topic was deleted, until it is gone; and of one that no topic has. */
+export const DELETE_SUFFIX = '-delete'
+export const STRAY_SUFFIX = '-stray'
 const LONGEST_NAME = 255
 /** How many logs are closed at a time. */
 const CLOSED_TOGETHER = 8

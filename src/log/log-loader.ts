@@ -4,6 +4,7 @@
  * broken. After a clean stop nothing lies behind it.
  */
 
+import { LARGEST_OFFSET_DELTA } from '../core/compaction.ts'
 import { checkBatch, readBatchHeader } from '../records/batch-header.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import { RecordsError } from '../records/records-error.ts'
@@ -18,7 +19,6 @@ import { baseOffsetOf, offsetOf, TRANSACTION_INDEX_SUFFIX, withFile } from './se
 import { TRANSACTION_ENTRY_BYTES } from './transaction-index.ts'
 
 /** Indexes hold offsets as int32, counted from where the segment begins. */
-const MAX_RELATIVE_OFFSET = 0x7fffffff
 
 export interface LoadOptions {
   storage: Storage
@@ -179,7 +179,7 @@ class Recovery {
         const batch = readBatchHeader(window, at)
         if (batch.lastOffset >= this.#recoveryPoint) checkBatch(window, at, platform.crc32c)
         // The checksum does not cover the offset, so it is believed only where an index could hold it.
-        const isInRange = batch.lastOffset - segment.baseOffset <= MAX_RELATIVE_OFFSET
+        const isInRange = batch.lastOffset - segment.baseOffset <= LARGEST_OFFSET_DELTA
         if (batch.baseOffset < this.#nextOffset || batch.lastOffset < batch.baseOffset || !isInRange) {
           throw new RecordsError('CORRUPT_MESSAGE', `offset ${batch.baseOffset} where ${this.#nextOffset} is next`)
         }

@@ -264,7 +264,7 @@ export class Log extends ReadableLog {
       const { baseOffset } = segments.first
       this.durability.dropped(baseOffset)
       if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
-      this.state.snapshots.prune(segments.all().map(segment => segment.baseOffset))
+      this.state.snapshots.prune(segments.baseOffsets())
       return count
     } catch (error) {
       const thrown = this.metReading(error)

@@ -5,12 +5,13 @@
  */
 
 import type { Crc32c } from '../records/crc32c.ts'
+import { readWhole } from '../storage/read-whole.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
 import { decodeSnapshot, encodeSnapshot } from './producer-snapshot.ts'
 import type { ProducerEntry } from './producer-state.ts'
-import { fileName, offsetOf, readWhole, SNAPSHOT_SUFFIX } from './segment-files.ts'
+import { fileName, offsetOf, SNAPSHOT_SUFFIX } from './segment-files.ts'
 
 /** How many are kept beside those where segments begin. */
 const NEWEST_KEPT = 2
@@ -34,10 +35,6 @@ export class ProducerSnapshots {
   found(names: readonly string[]): void {
     const offsets = names.map(name => offsetOf(name, SNAPSHOT_SUFFIX)).filter(offset => offset !== undefined)
     this.#offsets = offsets.sort((a, b) => a - b)
-  }
-
-  get offsets(): readonly number[] {
-    return this.#offsets
   }
 
   /** The newest that was taken at or below `offset` and can be read. Those that cannot are removed. */

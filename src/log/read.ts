@@ -22,11 +22,9 @@ export interface ReadOptions {
 }
 
 export interface ReadResult {
-  /** Whole batches, from the one that contains the offset on. Views that stay valid and unchanged. */
+  /** Whole batches, from the one that contains the offset on, which may begin before it. Views that stay valid and unchanged. */
   parts: Uint8Array[]
   sizeInBytes: number
-  /** The base offset of the first batch, which may lie before the offset asked for. */
-  firstBatchOffset?: number
   /** Those with data in what was read, for isolation `last_stable`; empty for all others. */
   abortedTransactions: AbortedTransaction[]
 }
@@ -69,13 +67,12 @@ export function readBatches(
         end = start + segment.sizeAt(start)
       }
     }
-    const firstBatchOffset = segment.baseOffsetAt(start)
     let parts = segment.file.read(start, end - start)
     if (crc32c !== undefined) {
       parts = [sound(parts, segment.file.path, start, crc32c)]
       end = start + parts[0].length
     }
-    const result: ReadResult = { parts, sizeInBytes: end - start, firstBatchOffset, abortedTransactions: [] }
+    const result: ReadResult = { parts, sizeInBytes: end - start, abortedTransactions: [] }
     if (options.isolation === 'last_stable') {
       const upTo = end < segment.size ? segment.baseOffsetAt(end) : endOffset(segments, index, bound)
       result.abortedTransactions = collectAborted(segments, index, offset, upTo)

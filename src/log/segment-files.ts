@@ -1,10 +1,11 @@
 /**
- * The names of the files that make up a log, which are Kafka's (`LogFileUtils`), and the reading and writing of those that are
- * read and written whole. A segment is a `.log` file; its indexes lie beside it under the same number.
+ * The names of the files that make up a log, which are Kafka's (`LogFileUtils`). A segment is a `.log` file; its indexes lie beside
+ * it under the same number.
  */
 
 import type { Storage, StorageFile } from '../storage/storage.ts'
-import { concat } from '../util/byte-writer.ts'
+
+export { DELETED_SUFFIX } from '../storage/removals.ts'
 
 export const LOG_SUFFIX = '.log'
 export const OFFSET_INDEX_SUFFIX = '.index'
@@ -12,8 +13,6 @@ export const TIME_INDEX_SUFFIX = '.timeindex'
 export const TRANSACTION_INDEX_SUFFIX = '.txnindex'
 /** What is known of producers, taken at the offset that the name says. */
 export const SNAPSHOT_SUFFIX = '.snapshot'
-/** What a file is called that is of no more use, until it is removed. */
-export const DELETED_SUFFIX = '.deleted'
 /** What the cleaner writes. A crash leaves it half done, so it goes. */
 export const CLEANED_SUFFIX = '.cleaned'
 /** What the cleaner has written whole: it takes the place of what it was made of, whatever happens. */
@@ -41,15 +40,6 @@ export function offsetOf(name: string, suffix: string): number | undefined {
 /** The base offset that a file name says, or undefined for any other file. */
 export function baseOffsetOf(name: string): number | undefined {
   return offsetOf(name, LOG_SUFFIX)
-}
-
-/** The content of a file, or undefined when there is none. */
-export function readWhole(storage: Storage, path: string): Uint8Array | undefined {
-  if (!storage.exists(path)) return undefined
-  return withFile(storage, path, file => {
-    const parts = file.read(0, file.size)
-    return parts.length === 1 ? parts[0] : concat(parts)
-  })
 }
 
 /** Opens a file for `use`, and closes it. */

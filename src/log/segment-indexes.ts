@@ -5,6 +5,7 @@
  */
 
 import { int32At, int64At } from '../records/fields.ts'
+import { readWhole } from '../storage/read-whole.ts'
 import { type Storage, StorageError, type StorageFailure, type StorageFile } from '../storage/storage.ts'
 import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
@@ -16,7 +17,6 @@ import { OFFSET_ENTRY_BYTES, OffsetIndex } from './offset-index.ts'
 import {
   fileName,
   OFFSET_INDEX_SUFFIX,
-  readWhole,
   TIME_INDEX_SUFFIX,
   TRANSACTION_INDEX_SUFFIX,
   withFile,
@@ -43,8 +43,6 @@ export interface SegmentIndexesOptions {
   /** The path of the segment's files without their suffix. */
   directory: string
   baseOffset: number
-  /** What the names of the files end with, such as `.cleaned`; nothing for those of the log. */
-  suffix?: string
   /** True when the segment is new: then it has no files yet, and what lies under their names is of no use. */
   isNew: boolean
   cache?: IndexCache
@@ -56,7 +54,6 @@ export class SegmentIndexes implements CachedIndexes {
   readonly #baseOffset: number
   readonly #cache: IndexCache | undefined
   readonly #directory: string
-  readonly #suffix: string
   #loaded: PositionIndexes | undefined
   #aborted: TransactionIndex | undefined
   /** How many entries of each are in its file already. */
@@ -69,7 +66,6 @@ export class SegmentIndexes implements CachedIndexes {
     this.#env = options.env
     this.#baseOffset = options.baseOffset
     this.#directory = options.directory
-    this.#suffix = options.suffix ?? ''
     this.#cache = options.cache
     if (options.isNew) {
       this.#loaded = this.#empty()
@@ -145,12 +141,6 @@ export class SegmentIndexes implements CachedIndexes {
       this.#written.aborted = this.#aborted.entries.count
     }
     return this.#aborted
-  }
-
-  /** Drops the transaction index, for whoever makes it from the log again. */
-  resetAborted(): void {
-    this.#aborted = new TransactionIndex()
-    this.#written.aborted = 0
   }
 
   /** Drops what is about `offset` and later, from the files too. */
@@ -240,7 +230,7 @@ export class SegmentIndexes implements CachedIndexes {
   }
 
   #path(suffix: string): string {
-    return `${this.#directory}/${fileName(this.#baseOffset, suffix)}${this.#suffix}`
+    return `${this.#directory}/${fileName(this.#baseOffset, suffix)}`
   }
 }
 

@@ -3,6 +3,7 @@
  * positions; what it is given it does not judge, but what it finds in its file has to be a batch.
  */
 
+import { LARGEST_OFFSET_DELTA } from '../core/compaction.ts'
 import {
   BATCH_OVERHEAD,
   batchBaseOffset,
@@ -19,8 +20,6 @@ import type { Later } from '../util/later.ts'
 import { BatchScanner } from './batch-scanner.ts'
 import type { PositionIndexes, SegmentIndexes } from './segment-indexes.ts'
 import type { TransactionIndex } from './transaction-index.ts'
-
-const LARGEST_OFFSET_DELTA = 0x7fffffff
 
 /** The header that was looked at last: nothing here is re-entrant, so one buffer serves all segments. */
 const peeked = new Uint8Array(BATCH_OVERHEAD)

@@ -143,12 +143,15 @@ export class Segments {
     return { files, endOffset: index < this.#list.length ? this.#list[index].baseOffset : endOffset }
   }
 
+  /** Where each of them begins. */
+  baseOffsets(): number[] {
+    return this.#list.map(({ baseOffset }) => baseOffset)
+  }
+
   /** Takes out `count` segments from `start` on. Their files go after `delayMs`; readers keep what they hold. */
-  remove(start: number, count: number, delayMs: number): Segment[] {
+  remove(start: number, count: number, delayMs: number): void {
     if (count > 0) this.#changes++
-    const removed = this.#list.splice(start, count)
-    for (const segment of removed) this.#removeFiles(segment, delayMs)
-    return removed
+    for (const segment of this.#list.splice(start, count)) this.#removeFiles(segment, delayMs)
   }
 
   /**

@@ -8,7 +8,7 @@ import { totalLength } from '../util/byte-writer.ts'
 import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
 import type { DiskDirectory } from './disk-directory.ts'
-import { failureOf, storageError, storageFailure } from './errno.ts'
+import { failureOf, storageError, storageFailure, throwingStorageErrors } from './errno.ts'
 import type { FileId, FileSystem } from './file-system.ts'
 import type { OpenableFile, OpenFiles } from './open-files.ts'
 import { StorageError, type StorageFailure, type StorageFile } from './storage.ts'
@@ -60,7 +60,7 @@ export class DiskFile implements OpenableFile {
 
   /** Opens it now, and makes it if it is not there. */
   create(): void {
-    this.#call(() => this.#context.openFiles.descriptor(this, true))
+    throwingStorageErrors(() => this.#context.openFiles.descriptor(this, true))
   }
 
   /** Removed, or another has taken its place. */
@@ -98,7 +98,7 @@ export class DiskFile implements OpenableFile {
     if (wanted <= 0) return 0
     const { fileSystem } = this.#context
     const descriptor = this.#descriptor()
-    return this.#call(() => {
+    return throwingStorageErrors(() => {
       let count = 0
       while (count < wanted) {
         const room = count === 0 && wanted === target.length ? target : target.subarray(count, wanted)
@@ -124,7 +124,7 @@ export class DiskFile implements OpenableFile {
     assert(position >= 0 && position + bytes.length <= this.size, `writeAt beyond the end of ${this.path}`)
     const descriptor = this.#descriptor()
     this.dirty = true
-    this.#call(() => writeAll(this.#context.fileSystem, descriptor, position, [bytes], bytes.length))
+    throwingStorageErrors(() => writeAll(this.#context.fileSystem, descriptor, position, [bytes], bytes.length))
   }
 
   truncate(size: number): void {
@@ -132,7 +132,7 @@ export class DiskFile implements OpenableFile {
     if (size === this.size) return
     const descriptor = this.#descriptor()
     this.dirty = true
-    this.#call(() => this.#context.fileSystem.truncate(descriptor, size))
+    throwingStorageErrors(() => this.#context.fileSystem.truncate(descriptor, size))
     this.size = size
   }
 
@@ -186,15 +186,7 @@ export class DiskFile implements OpenableFile {
     }
     // Another file may have its name by now.
     if (!this.#named) throw new StorageError('NOT_FOUND', `the file was removed: ${this.name}`)
-    return this.#call(() => this.#context.openFiles.descriptor(this))
-  }
-
-  #call<T>(run: () => T): T {
-    try {
-      return run()
-    } catch (error) {
-      throw storageError(error)
-    }
+    return throwingStorageErrors(() => this.#context.openFiles.descriptor(this))
   }
 }
 

@@ -9,7 +9,7 @@ import { Later } from '../util/later.ts'
 import type { Turns } from '../util/turns.ts'
 import { DiskDirectory } from './disk-directory.ts'
 import { type DiskContext, DiskFile, DiskFileHandle } from './disk-file.ts'
-import { errnoOf, failureOf, storageError, storageFailure } from './errno.ts'
+import { errnoOf, failureOf, storageError, storageFailure, throwingStorageErrors } from './errno.ts'
 import type { FileSystem } from './file-system.ts'
 import { OpenFiles } from './open-files.ts'
 import { Removals } from './removals.ts'
@@ -67,7 +67,7 @@ export class DiskStorage implements Storage {
     const { parents, name } = namesOf(path)
     let file = this.#find(parents)?.files.get(name)
     if (file === undefined) {
-      const status = this.#call(() => this.#fileSystem.status(path))
+      const status = throwingStorageErrors(() => this.#fileSystem.status(path))
       if (status?.isDirectory) throw new StorageError('IO', `is a directory: ${path}`)
       if (status === undefined && !options.create) throw new StorageError('NOT_FOUND', `no such file: ${path}`)
       const directory = this.#enter(parents)
@@ -84,7 +84,7 @@ export class DiskStorage implements Storage {
 
   exists(path: string): boolean {
     namesOf(path)
-    return this.#call(() => this.#fileSystem.status(path)) !== undefined
+    return throwingStorageErrors(() => this.#fileSystem.status(path)) !== undefined
   }
 
   list(directory: string): string[] {
@@ -120,16 +120,16 @@ export class DiskStorage implements Storage {
   rename(from: string, to: string): void {
     const source = namesOf(from)
     const target = namesOf(to)
-    const status = this.#call(() => this.#fileSystem.status(from))
+    const status = throwingStorageErrors(() => this.#fileSystem.status(from))
     if (status === undefined) throw new StorageError('NOT_FOUND', `no such file or directory: ${from}`)
     if (from === to) return
     if (to.startsWith(`${from}/`)) throw new StorageError('IO', `cannot move ${from} into itself`)
-    if (this.#call(() => this.#fileSystem.status(to))?.isDirectory) {
+    if (throwingStorageErrors(() => this.#fileSystem.status(to))?.isDirectory) {
       throw new StorageError('IO', `there is a directory already: ${to}`)
     }
     const above = this.#enter(source.parents)
     const below = this.#enter(target.parents)
-    this.#call(() => this.#fileSystem.rename(from, to))
+    throwingStorageErrors(() => this.#fileSystem.rename(from, to))
     this.#loseFile(below, target.name)
     above.changed()
     if (status.isDirectory) {
@@ -178,22 +178,18 @@ export class DiskStorage implements Storage {
   }
 
   usage(): StorageUsage {
-    return { path: this.#fileSystem.path, ...this.#call(() => this.#fileSystem.space()) }
+    return { path: this.#fileSystem.path, ...throwingStorageErrors(() => this.#fileSystem.space()) }
   }
 
   /** Closes every file and gives the lock back, once all that is under way has ended. Nothing is synced. */
   close(): Later<SyncResult> {
     const closed = new Later<SyncResult>(this.#turns)
     this.#idle(() => {
-      let failure: SyncResult
       closeFiles(this.#root)
       this.#idle(() => {
-        if (!this.#locked) return closed.settle(failure)
+        if (!this.#locked) return closed.settle(undefined)
         this.#locked = false
-        this.#fileSystem.unlock().whenSettled(unlock => {
-          failure ??= unlock && storageFailure(unlock)
-          closed.settle(failure)
-        })
+        this.#fileSystem.unlock().whenSettled(failure => closed.settle(failure && storageFailure(failure)))
       })
     })
     return closed
@@ -240,11 +236,11 @@ export class DiskStorage implements Storage {
   }
 
   #makeDirectory(path: string, create: boolean): void {
-    const status = this.#call(() => this.#fileSystem.status(path))
+    const status = throwingStorageErrors(() => this.#fileSystem.status(path))
     if (status?.isDirectory) return
     if (status !== undefined) throw new StorageError('IO', `is no directory: ${path}`)
     if (!create) throw new StorageError('NOT_FOUND', `no such directory: ${path}`)
-    this.#call(() => this.#fileSystem.makeDirectory(path))
+    throwingStorageErrors(() => this.#fileSystem.makeDirectory(path))
   }
 
   #track<T>(later: Later<T>): Later<T> {
@@ -260,14 +256,6 @@ export class DiskStorage implements Storage {
   #idle(run: () => void): void {
     if (this.#underWay === 0) run()
     else this.#whenIdle.push(run)
-  }
-
-  #call<T>(run: () => T): T {
-    try {
-      return run()
-    } catch (error) {
-      throw storageError(error)
-    }
   }
 }
 

@@ -25,6 +25,15 @@ export function storageError(thrown: unknown): unknown {
   return new StorageError(code, message)
 }
 
+/** Runs a call of the file system; what it throws becomes what the storage port throws. */
+export function throwingStorageErrors<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    throw storageError(error)
+  }
+}
+
 /** The same for an asynchronous call. */
 export function failureOf(thrown: unknown): StorageFailure {
   const error = storageError(thrown)

@@ -13,7 +13,7 @@ import type { StorageFailure } from './storage.ts'
 import { allOf, type SyncResult } from './syncs.ts'
 
 /** What something is called that is being removed. */
-const DELETED_SUFFIX = '.deleted'
+export const DELETED_SUFFIX = '.deleted'
 
 export class Removals {
   readonly #context: DiskContext

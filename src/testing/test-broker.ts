@@ -1,7 +1,6 @@
 /**
  * The broker of a test: all that `startBroker` gives, and topics and groups to ask and to wait for.
  */
-import { randomUUID } from 'node:crypto'
 import { BrokerHandle, type StartedBroker } from '../node/broker-handle.ts'
 import type { BrokerOptions } from '../node/options.ts'
 import { reachBroker } from '../node/remote.ts'
@@ -9,6 +8,7 @@ import { launchBroker } from '../node/start-broker.ts'
 import { TestGroup } from './test-group.ts'
 import { TestTopic, type TopicSerdes } from './test-topic.ts'
 import { type Told, toldBy } from './told.ts'
+import { uniqueName } from './unique-name.ts'
 
 export class TestBroker extends BrokerHandle {
   readonly #told: Told = toldBy(() => this.methods)
@@ -24,7 +24,7 @@ export class TestBroker extends BrokerHandle {
 
   /** A name that no other test has, for topics and groups of tests that share a broker: `orders-3f2a9c41`. */
   unique(name: string): string {
-    return `${name}-${randomUUID().slice(0, 8)}`
+    return uniqueName(name)
   }
 
   /** Takes the members of all groups out, as if they had said goodbye. Resolves with how many there were. */

@@ -1,7 +1,6 @@
 /**
  * The cluster of a test: all that `startCluster` gives, and topics and groups to ask and to wait for, as those of one broker.
  */
-import { randomUUID } from 'node:crypto'
 import { ClusterHandle } from '../node/cluster-handle.ts'
 import type { ClusterOptions } from '../node/cluster-options.ts'
 import type { ClusterTopic } from '../node/running-cluster.ts'
@@ -9,6 +8,7 @@ import { launchCluster } from '../node/start-cluster.ts'
 import { TestGroup } from './test-group.ts'
 import { TestTopic, type TopicSerdes } from './test-topic.ts'
 import { type Told, toldBy } from './told.ts'
+import { uniqueName } from './unique-name.ts'
 
 export class TestCluster extends ClusterHandle {
   readonly #told: Told = toldBy(() => this.methods)
@@ -27,7 +27,7 @@ export class TestCluster extends ClusterHandle {
 
   /** A name that no other test has, for topics and groups of tests that share a cluster: `orders-3f2a9c41`. */
   unique(name: string): string {
-    return `${name}-${randomUUID().slice(0, 8)}`
+    return uniqueName(name)
   }
 
   /** Takes the members of all groups out, as if they had said goodbye. Resolves with how many there were. */

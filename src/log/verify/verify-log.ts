@@ -4,26 +4,24 @@
  */
 
 import type { Crc32c } from '../../records/crc32c.ts'
+import { readWhole } from '../../storage/read-whole.ts'
 import { TEMPORARY_SUFFIX } from '../../storage/replacements.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { utf8Decode } from '../../util/utf8.ts'
-import { readTopicId } from '../partition-metadata.ts'
+import { EPOCHS_FILE } from '../epoch-checkpoint.ts'
+import { METADATA_FILE, readTopicId } from '../partition-metadata.ts'
 import { decodeSnapshot } from '../producer-snapshot.ts'
 import {
   baseOffsetOf,
   CLEANED_SUFFIX,
   DELETED_SUFFIX,
   offsetOf,
-  readWhole,
   SEGMENT_SUFFIXES,
   SNAPSHOT_SUFFIX,
   SWAP_SUFFIX,
 } from '../segment-files.ts'
 import type { Findings } from './finding.ts'
 import { verifySegment } from './verify-segment.ts'
-
-const EPOCHS = 'leader-epoch-checkpoint'
-const METADATA = 'partition.metadata'
 
 export interface LogToVerify {
   readonly storage: Storage
@@ -100,7 +98,7 @@ function checkCheckpoints(
 }
 
 function checkEpochs({ storage, directory, findings }: LogToVerify, endOffset: number): void {
-  const path = `${directory}/${EPOCHS}`
+  const path = `${directory}/${EPOCHS_FILE}`
   const bytes = readWhole(storage, path)
   if (bytes === undefined) return
   const [version, count, ...lines] = utf8Decode(bytes).split('\n')
@@ -149,8 +147,8 @@ function checkNames({ directory, findings, isKnown }: LogToVerify, names: readon
         'a cleaned segment that a crash kept from taking its place; that is done when the log is opened',
       )
     } else if (
-      name !== EPOCHS &&
-      name !== METADATA &&
+      name !== EPOCHS_FILE &&
+      name !== METADATA_FILE &&
       offsetOf(name, SNAPSHOT_SUFFIX) === undefined &&
       !isKnown?.(name)
     ) {

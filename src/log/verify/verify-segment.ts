@@ -6,13 +6,13 @@
 import { type BatchHeader, checkBatch, readBatchHeader } from '../../records/batch-header.ts'
 import type { Crc32c } from '../../records/crc32c.ts'
 import { RecordsError } from '../../records/records-error.ts'
+import { readWhole } from '../../storage/read-whole.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { BatchScanner } from '../batch-scanner.ts'
 import { OFFSET_ENTRY_BYTES, OffsetIndex } from '../offset-index.ts'
 import {
   fileName,
   OFFSET_INDEX_SUFFIX,
-  readWhole,
   segmentName,
   TIME_INDEX_SUFFIX,
   TRANSACTION_INDEX_SUFFIX,
