@@ -2,7 +2,6 @@ import type { ClassicMember } from '../coordinator/group/classic/classic-member.
 import type { GroupMachine } from '../coordinator/group/group-machine.ts'
 import { CONSUMER_PROTOCOL_TYPE, decodeAssignment } from '../protocol/embedded/consumer-protocol.ts'
 import type { Broker } from './broker.ts'
-import type { Leaders } from './topic-access.ts'
 
 /**
  * One group as a test wants to see it: who is in it with what, and how far behind it is. Unlike the lag of `describe.ts`, which is of
@@ -39,26 +38,60 @@ export interface PartitionLag {
   readonly lag: number
 }
 
-/**
- * The group as its coordinator has it; how far it is behind, as the leaders of the partitions have it: the same broker where there is but one.
- */
-export function viewGroup(broker: Broker, groupId: string, leaderOf: Leaders['leaderOf'] = () => broker): GroupView {
+/** A group without what only the leaders of its partitions know. */
+export interface CoordinatedGroup extends Omit<GroupView, 'partitions' | 'lag'> {
+  /** Of the topics that it has committed to or is subscribed to, all partitions. */
+  readonly partitions: readonly {
+    readonly topicId: string
+    readonly topic: string
+    readonly partition: number
+    readonly committed: number
+  }[]
+}
+
+/** From where to where a partition can be read, as its leader has it. */
+export interface ReadableOffsets {
+  readonly logStartOffset: number
+  readonly highWatermark: number
+}
+
+/** The group as a broker has it that coordinates it and leads all that it reads: where there is but one. */
+export function viewGroup(broker: Broker, groupId: string): GroupView {
+  const group = coordinatedGroup(broker, groupId)
+  const { replicas } = broker
+  const offsets = group.partitions.map(({ topicId, partition }) => {
+    return replicas.existingLog(replicas.find(topicId, partition)) ?? { logStartOffset: 0, highWatermark: 0 }
+  })
+  return withLag(group, offsets)
+}
+
+/** The group as its coordinator has it. */
+export function coordinatedGroup(broker: Broker, groupId: string): CoordinatedGroup {
   const machine = broker.groups.machine(broker.groups.partitionFor(groupId))
   const group = machine?.context.groups.get(groupId)
-  if (machine === undefined || group === undefined) {
-    return { groupId, state: 'Dead', stable: false, generationId: 0, members: [], partitions: [], lag: 0 }
-  }
-  const members = [...group.members.values()]
-  const partitions = lagOf({ image: broker.image, leaderOf }, machine, groupId, group.subscribedTopics)
+  if (machine === undefined || group === undefined) return deadGroup(groupId)
   return {
     groupId,
     state: group.state,
     stable: group.isIn('Stable') && group.pendingSync.size === 0,
     generationId: group.generationId,
-    members: members.map(viewMember),
-    partitions,
-    lag: partitions.reduce((sum, { lag }) => sum + lag, 0),
+    members: [...group.members.values()].map(viewMember),
+    partitions: partitionsOf(broker, machine, groupId, group.subscribedTopics),
   }
+}
+
+/** One that is not there. */
+export function deadGroup(groupId: string): CoordinatedGroup {
+  return { groupId, state: 'Dead', stable: false, generationId: 0, members: [], partitions: [] }
+}
+
+/** How far the group is behind, given the offsets of its partitions, in their order. */
+export function withLag(group: CoordinatedGroup, offsets: readonly ReadableOffsets[]): GroupView {
+  const partitions = group.partitions.map(({ topic, partition, committed }, index) => {
+    const { highWatermark, logStartOffset } = offsets[index]
+    return { topic, partition, committed, lag: Math.max(0, highWatermark - Math.max(committed, logStartOffset)) }
+  })
+  return { ...group, partitions, lag: partitions.reduce((sum, { lag }) => sum + lag, 0) }
 }
 
 function viewMember(member: ClassicMember): MemberView {
@@ -77,22 +110,18 @@ function assignmentOf({ protocolType, assignment }: ClassicMember): MemberView['
 }
 
 /** The topics that the group has committed to or is subscribed to, with all their partitions. */
-function lagOf(
-  { image: { topicsByName }, leaderOf }: Leaders,
+function partitionsOf(
+  { image: { topicsByName } }: Broker,
   { offsets }: GroupMachine,
   groupId: string,
   subscribed: ReadonlySet<string> = new Set(),
-): PartitionLag[] {
+): CoordinatedGroup['partitions'] {
   const committed = offsets.of(groupId)
   const topics = new Set([...[...committed].map(([topic]) => topic), ...subscribed])
   return [...topics].sort().flatMap(topic => {
     const { topicId = '', partitions = [] } = topicsByName.get(topic) ?? {}
     return partitions.map(({ partitionId: partition }) => {
-      const { replicas } = leaderOf(topicId, partition)
-      const log = replicas.existingLog(replicas.find(topicId, partition))
-      const offset = committed.get(topic)?.get(partition)?.offset ?? -1
-      const lag = (log?.highWatermark ?? 0) - Math.max(offset, log?.logStartOffset ?? 0)
-      return { topic, partition, committed: offset, lag: Math.max(0, lag) }
+      return { topicId, topic, partition, committed: committed.get(topic)?.get(partition)?.offset ?? -1 }
     })
   })
 }

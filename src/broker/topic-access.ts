@@ -5,7 +5,6 @@ import { batchSize, readBatchHeader } from '../records/batch-header.ts'
 import { readRecords } from '../records/batch-reader.ts'
 import { concat } from '../util/byte-writer.ts'
 import type { Broker } from './broker.ts'
-import type { MetadataImage } from './metadata/image.ts'
 import type { Partition } from './partition.ts'
 
 /**
@@ -38,59 +37,48 @@ export interface TopicRecordInput {
 
 const READ_BYTES = 1024 * 1024
 
-/** Several brokers: what there is by whom they believe, and who leads each partition of it. */
-export interface Leaders {
-  readonly image: MetadataImage
-  /** @throws KafkaError when nobody leads that could be asked */
-  leaderOf(topicId: string, partitionId: number): Broker
-}
-
-/** A partition at the broker that leads it. */
-export interface LedPartition {
-  readonly broker: Broker
-  readonly partition: Partition
-}
-
 /**
- * The partitions of a topic: of the one broker that there is, or each at its leader.
+ * The partitions of a topic, all led by this broker.
  *
- * @throws KafkaError when there is no such topic, or somebody does not lead who should
+ * @throws KafkaError when there is no such topic, or somebody else leads
  */
-export function ledPartitions(brokers: Broker | Leaders, topic: string): LedPartition[] {
-  const image = brokers.image.topicsByName.get(topic)
+function ledPartitions(broker: Broker, topic: string): Partition[] {
+  const image = broker.image.topicsByName.get(topic)
   if (image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `there is no topic ${topic}`)
   const { topicId } = image
-  return image.partitions.map(({ partitionId }) => {
-    const broker = 'leaderOf' in brokers ? brokers.leaderOf(topicId, partitionId) : brokers
-    return { broker, partition: broker.replicas.leaderById(topicId, partitionId) }
-  })
+  return image.partitions.map(({ partitionId }) => broker.replicas.leaderById(topicId, partitionId))
 }
 
 /** How many records there are by their offsets, cheaply: markers of transactions count, too. */
-export function countRecords(brokers: Broker | Leaders, topic: string): number {
-  if (!brokers.image.topicsByName.has(topic)) return 0
+export function countRecords(broker: Broker, topic: string): number {
+  if (!broker.image.topicsByName.has(topic)) return 0
   // Logs that nobody asked for since the broker was restored are not open yet, and have records all the same.
-  const logs = ledPartitions(brokers, topic).map(({ partition }) => partition.log)
+  const logs = ledPartitions(broker, topic).map(({ log }) => log)
   return logs.reduce((sum, { highWatermark, logStartOffset }) => sum + highWatermark - logStartOffset, 0)
 }
 
-/** Everything in a topic up to the high watermarks: in the order of its partitions, which are merged by the times of the records. */
-export function readTopic(brokers: Broker | Leaders, topic: string): TopicRecord[] {
-  const lists = ledPartitions(brokers, topic).map(readPartition)
+/** Everything in a topic up to the high watermarks, see {@link mergeByTime}. */
+export function readTopic(broker: Broker, topic: string): TopicRecord[] {
+  return mergeByTime(ledPartitions(broker, topic).map(partition => readPartition(broker, partition)))
+}
+
+/** The records of several partitions, merged by their times; those of one stay in their order. */
+export function mergeByTime(partitions: readonly (readonly TopicRecord[])[]): TopicRecord[] {
+  const at = partitions.map(() => 0)
   const records: TopicRecord[] = []
   for (;;) {
-    let next: TopicRecord[] | undefined
-    for (const list of lists) {
-      if (list.length > 0 && (next === undefined || list[list.length - 1].timestamp < next[next.length - 1].timestamp))
-        next = list
+    let next = -1
+    for (const [index, list] of partitions.entries()) {
+      if (at[index] === list.length) continue
+      if (next === -1 || list[at[index]].timestamp < partitions[next][at[next]].timestamp) next = index
     }
-    if (next === undefined) return records
-    records.push(next.pop() as TopicRecord)
+    if (next === -1) return records
+    records.push(partitions[next][at[next]++])
   }
 }
 
-/** The records of one partition, the last first. */
-function readPartition({ broker: { platform }, partition: { topic, index, log } }: LedPartition): TopicRecord[] {
+/** Everything in one partition up to its high watermark. */
+export function readPartition({ platform }: Broker, { topic, index, log }: Partition): TopicRecord[] {
   const records: TopicRecord[] = []
   for (let offset = log.logStartOffset; offset < log.highWatermark; ) {
     const read = log.read(offset, { maxBytes: READ_BYTES, minOneBatch: true, isolation: 'high_watermark' })
@@ -108,7 +96,14 @@ function readPartition({ broker: { platform }, partition: { topic, index, log } 
       }
     }
   }
-  return records.reverse()
+  return records
+}
+
+/** The partition that each of these records goes to. */
+export function placesOf(records: readonly TopicRecordInput[], partitions: number): number[] {
+  return records.map(({ partition, key }, index) => {
+    return partition ?? (key === null ? index % partitions : javaPartition(key, partitions))
+  })
 }
 
 /**
@@ -117,36 +112,44 @@ function readPartition({ broker: { platform }, partition: { topic, index, log } 
  * @throws KafkaError as a producer would be told
  */
 export function appendToTopic(
-  brokers: Broker | Leaders,
+  broker: Broker,
   topic: string,
   records: readonly TopicRecordInput[],
 ): { partition: number; offset: number }[] {
-  const partitions = ledPartitions(brokers, topic)
-  const places = records.map(({ partition, key }, index) => {
-    return partition ?? (key === null ? index % partitions.length : javaPartition(key, partitions.length))
-  })
+  const partitions = ledPartitions(broker, topic)
+  const places = placesOf(records, partitions.length)
   const placed: { partition: number; offset: number }[] = []
   for (const index of new Set(places)) {
-    const led = partitions[index]
-    if (led === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
-    const { broker, partition } = led
-    const now = broker.env.now()
+    const partition = partitions[index]
+    if (partition === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
     const own = records.flatMap((record, at) => (places[at] === index ? [{ record, at }] : []))
-    const batch = buildBatch({
-      records: own.map(({ record: { key, value, headers, timestamp = now } }) => ({ key, value, headers, timestamp })),
-      crc32c: broker.platform.crc32c,
-    })
-    const { lastOffset } = partition.append(batch, { now, origin: 'client', requiredAcks: -1 })
-    for (const [order, { at }] of own.entries())
-      placed[at] = { partition: index, offset: lastOffset - own.length + 1 + order }
+    const baseOffset = appendToPartition(
+      broker,
+      partition,
+      own.map(({ record }) => record),
+    )
+    for (const [order, { at }] of own.entries()) placed[at] = { partition: index, offset: baseOffset + order }
   }
   return placed
 }
 
+/** Appends records as one batch. Returns the offset of the first. */
+export function appendToPartition(broker: Broker, partition: Partition, records: readonly TopicRecordInput[]): number {
+  const now = broker.env.now()
+  const batch = buildBatch({
+    records: records.map(({ key, value, headers, timestamp = now }) => ({ key, value, headers, timestamp })),
+    crc32c: broker.platform.crc32c,
+  })
+  const { lastOffset } = partition.append(batch, { now, origin: 'client', requiredAcks: -1 })
+  return lastOffset - records.length + 1
+}
+
 /** Deletes every record, as DeleteRecords does: offsets go on. */
-export function clearTopic(brokers: Broker | Leaders, topic: string): void {
-  for (const { broker, partition } of ledPartitions(brokers, topic)) {
-    partition.log.deleteRecordsBefore(partition.highWatermark)
-    broker.purgatory.wake(partition.key)
-  }
+export function clearTopic(broker: Broker, topic: string): void {
+  for (const partition of ledPartitions(broker, topic)) clearPartition(broker, partition)
+}
+
+export function clearPartition(broker: Broker, partition: Partition): void {
+  partition.log.deleteRecordsBefore(partition.highWatermark)
+  broker.purgatory.wake(partition.key)
 }

@@ -17,6 +17,7 @@ import type { ClusterStorage } from './cluster-storage.ts'
 import type { ClusterTcp } from './cluster-tcp.ts'
 import { clusterTopic } from './cluster-topic.ts'
 import { OttlaError } from './errors.ts'
+import { LocalNode } from './local-node.ts'
 import { checkOptions, formatAddress, invalid, type TopicOption } from './options.ts'
 import type { ClusterBroker, ClusterLink, ClusterTopic, LinkEnd, RunningCluster } from './running-cluster.ts'
 import type { SystemEnv } from './system-env.ts'
@@ -40,13 +41,16 @@ export class ClusterHandle implements RunningCluster {
   readonly brokers: readonly ClusterBroker[]
   readonly #parts: ClusterParts
   readonly #waits: Waits
+  readonly #nodes: ReadonlyMap<number, LocalNode>
   readonly #methods: ClusterMethods
   #closing: Promise<void> | undefined
 
   constructor(parts: ClusterParts) {
     this.#parts = parts
     this.#waits = new Waits(parts.env)
-    this.#methods = new ClusterMethods(parts.env, parts.cluster, this.#waits)
+    const { env, cluster } = parts
+    this.#nodes = new Map(cluster.brokers.map(({ id }) => [id, new LocalNode(env, () => cluster.broker(id))]))
+    this.#methods = new ClusterMethods({ env, cluster, nodes: this.#nodes, waits: this.#waits })
     this.clusterId = parts.cluster.clusterId
     this.brokers = parts.cluster.brokers.map(({ id }) => new BrokerPlace(parts, id))
   }
@@ -199,6 +203,7 @@ export class ClusterHandle implements RunningCluster {
   async #close(): Promise<void> {
     const { env, cluster, storage, tcp } = this.#parts
     this.#waits.close()
+    for (const node of this.#nodes.values()) node.close()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, SHUTDOWN_MS)

@@ -1,29 +1,24 @@
 /**
  * What a cluster can be asked and told about its topics and groups, as one broker can (local-methods.ts): each partition at the broker that leads
  * it, each group at its coordinator, by what the controller has decided. While nobody leads, or who should is dead or stands still, it waits.
+ * Brokers are asked by {@link NodeMethods} only, as they may run in other threads.
  */
-import type { Broker } from '../broker/broker.ts'
-import { evictMembers } from '../broker/evict.ts'
-import { type GroupView, viewGroup } from '../broker/group-view.ts'
+import { deadGroup, type GroupView, withLag } from '../broker/group-view.ts'
 import { CONSUMER_OFFSETS } from '../broker/internal-topics.ts'
+import type { TopicImage } from '../broker/metadata/image.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
-import {
-  appendToTopic,
-  clearTopic,
-  countRecords,
-  type Leaders,
-  ledPartitions,
-  readTopic,
-  type TopicRecordInput,
-} from '../broker/topic-access.ts'
+import { mergeByTime, placesOf, type TopicRecord, type TopicRecordInput } from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
 import type { Cluster, TopicDeclaration } from '../cluster/index.ts'
+import { coordinatorPartition } from '../core/java-hash.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { GroupGoal, TopicMethods } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import { WAIT_TIMEOUT_MS } from './fault-handles.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
-import { inEvent } from './in-event.ts'
+import { leaderMoved } from './local-node.ts'
+import type { LedOffsets, NodeMethods } from './node-methods.ts'
+import { invalid } from './options.ts'
 import type { SystemEnv } from './system-env.ts'
 import type { Wait, Waits } from './waits.ts'
 
@@ -33,22 +28,41 @@ export type ClusterRequestLogRecord = RequestLogRecord & { readonly broker: numb
 /** What passes, once there is a leader and it knows that it leads. */
 const PASSING = ['LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_NOT_AVAILABLE']
 
+interface ClusterMethodsOptions {
+  readonly env: SystemEnv
+  readonly cluster: Cluster
+  /** By the ids of the brokers. */
+  readonly nodes: ReadonlyMap<number, NodeMethods>
+  readonly waits: Waits
+}
+
+/** A partition, and the broker that leads it as the controller has it. */
+interface Led {
+  readonly node: NodeMethods
+  readonly leader: number
+  readonly leaderEpoch: number
+}
+
 export class ClusterMethods implements TopicMethods {
   readonly #env: SystemEnv
   readonly #cluster: Cluster
+  readonly #nodes: ReadonlyMap<number, NodeMethods>
   readonly #waits: Waits
 
-  constructor(env: SystemEnv, cluster: Cluster, waits: Waits) {
+  constructor({ env, cluster, nodes, waits }: ClusterMethodsOptions) {
     this.#env = env
     this.#cluster = cluster
+    this.#nodes = nodes
     this.#waits = waits
   }
 
   async requests(filter: RequestFilter = {}): Promise<ClusterRequestLogRecord[]> {
-    const all = this.#cluster.brokers.flatMap(({ id, requestLog }) =>
-      requestLog.records(filter).map(record => ({ ...record, broker: id })),
+    const lists = await Promise.all(
+      [...this.#nodes].map(async ([broker, node]) => {
+        return (await node.requests(filter)).map(record => ({ ...record, broker }))
+      }),
     )
-    all.sort((a, b) => a.at - b.at)
+    const all = lists.flat().sort((a, b) => a.at - b.at)
     return filter.last === undefined ? all : all.slice(Math.max(0, all.length - filter.last))
   }
 
@@ -61,103 +75,194 @@ export class ClusterMethods implements TopicMethods {
     if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
   }
 
-  get #leaders(): Leaders {
-    return { image: this.#cluster.image, leaderOf: (topicId, partition) => this.#leaderOf(topicId, partition) }
+  #topic(name: string): TopicImage | undefined {
+    return this.#cluster.image.topicsByName.get(name)
   }
 
-  #leaderOf(topicId: string, partitionId: number): Broker {
+  /** @throws KafkaError when nobody leads that could be asked */
+  #led(topicId: string, partition: number): Led {
     const topic = this.#cluster.image.topicsById.get(topicId)
-    const image = topic?.partitions[partitionId]
+    const image = topic?.partitions[partition]
     if (topic === undefined || image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
-    const name = `${topic.name}-${partitionId}`
-    if (image.leader < 0) throw new KafkaError('LEADER_NOT_AVAILABLE', `nobody leads ${name}`)
-    const { broker, state, id } = this.#cluster.node(image.leader)
-    if (state !== 'running')
-      throw new KafkaError('LEADER_NOT_AVAILABLE', `broker ${id}, which leads ${name}, is ${state}`)
-    if (!broker.replicas.find(topicId, partitionId)?.isLeader) {
-      throw new KafkaError('NOT_LEADER_OR_FOLLOWER', `broker ${id} has not heard that it leads ${name}`)
+    const { leader, leaderEpoch } = image
+    const name = `${topic.name}-${partition}`
+    if (leader < 0) throw new KafkaError('LEADER_NOT_AVAILABLE', `nobody leads ${name}`)
+    const { state } = this.#cluster.node(leader)
+    if (state !== 'running') {
+      throw new KafkaError('LEADER_NOT_AVAILABLE', `broker ${leader}, which leads ${name}, is ${state}`)
     }
-    return broker
+    return { node: this.#nodes.get(leader) as NodeMethods, leader, leaderEpoch }
   }
 
-  async recordsOf(topic: string, { count = 0, timeoutMs }: { count?: number; timeoutMs: number }) {
+  /** Asks every leader once for all that it leads of a topic; the answers are in the order of the partitions. */
+  async #askLeaders<T>(
+    { topicId, partitions }: TopicImage,
+    ask: (node: NodeMethods, partitions: number[]) => Promise<T[]>,
+  ): Promise<T[]> {
+    const byLeader = new Map<NodeMethods, number[]>()
+    for (const { partitionId } of partitions) {
+      const { node } = this.#led(topicId, partitionId)
+      byLeader.set(node, [...(byLeader.get(node) ?? []), partitionId])
+    }
+    const answers: T[] = []
+    await Promise.all(
+      [...byLeader].map(async ([node, indexes]) => {
+        for (const [at, answer] of (await ask(node, indexes)).entries()) answers[indexes[at]] = answer
+      }),
+    )
+    return answers
+  }
+
+  #offsets(topic: TopicImage): Promise<LedOffsets[]> {
+    return this.#askLeaders(topic, (node, indexes) => node.offsetsOf(topic.topicId, indexes))
+  }
+
+  async #records(topic: TopicImage): Promise<TopicRecord[]> {
+    return mergeByTime(await this.#askLeaders(topic, (node, indexes) => node.readRecords(topic.topicId, indexes)))
+  }
+
+  async recordsOf(name: string, { count = 0, timeoutMs }: { count?: number; timeoutMs: number }) {
     return this.#when({
-      what: `${count} records in topic ${topic}`,
+      what: `${count} records in topic ${name}`,
       timeoutMs,
-      look: () => {
-        const leaders = this.#leaders
-        if (countRecords(leaders, topic) < count) return undefined
-        if (!leaders.image.topicsByName.has(topic)) return []
-        if (count === 0) checkHighWatermarks(leaders, topic)
-        const records = readTopic(leaders, topic)
+      look: async () => {
+        const topic = this.#topic(name)
+        if (topic === undefined) return count === 0 ? [] : undefined
+        const offsets = await this.#offsets(topic)
+        if (offsets.reduce((sum, each) => sum + each.highWatermark - each.logStartOffset, 0) < count) return undefined
+        if (count === 0) checkHighWatermarks(name, offsets)
+        const records = await this.#records(topic)
         return records.length >= count ? records : undefined
       },
-      seen: () =>
-        this.#cluster.image.topicsByName.has(topic) ? `${readTopic(this.#leaders, topic).length}` : 'no such topic',
+      seen: async () => {
+        const topic = this.#topic(name)
+        return topic === undefined ? 'no such topic' : `${(await this.#records(topic)).length}`
+      },
     })
   }
 
   /** Resolves once all in-sync replicas have them, as with `acks=all`. */
-  async produceTo(topic: string, records: readonly TopicRecordInput[]) {
-    if (!this.#cluster.image.topicsByName.has(topic)) await this.createTopic({ name: topic })
-    await this.#led(topic)
-    const led = ledPartitions(this.#leaders, topic).map(each => ({ ...each, epoch: each.partition.leaderEpoch }))
-    const placed = inEvent(this.#env, () => appendToTopic(this.#leaders, topic, records))
-    await this.#waits.for<true>({
-      what: `${records.length} records to be in all in-sync replicas of ${topic}`,
-      timeoutMs: WAIT_TIMEOUT_MS,
-      look: () => {
-        const behind = placed.filter(({ partition, offset }) => led[partition].partition.highWatermark <= offset)
-        const moved = behind.find(({ partition: index }) => {
-          const { broker, partition, epoch } = led[index]
-          const image = this.#cluster.image.partition(topic, index)
-          return image?.leader !== broker.id || image.leaderEpoch !== epoch || !partition.isLeader
-        })
-        if (moved === undefined) return behind.length === 0 || undefined
-        const text = `the leader of ${topic}-${moved.partition} changed before all in-sync replicas had the records`
-        throw new OttlaError('OTTLA_TIMEOUT', text, { hint: 'they may be there or not; await cluster.settled() first' })
-      },
-      seen: () =>
-        placed
-          .map(({ partition }) => `${led[partition].partition.highWatermark} as high watermark of ${partition}`)
-          .join(', '),
-    })
+  async produceTo(name: string, records: readonly TopicRecordInput[]) {
+    if (this.#topic(name) === undefined) await this.createTopic({ name })
+    await this.#whenLed(name)
+    const { topicId, partitions } = this.#topic(name) as TopicImage
+    const places = placesOf(records, partitions.length)
+    const placed: { partition: number; offset: number }[] = []
+    const missing = places.find(partition => partitions[partition] === undefined)
+    if (missing !== undefined) throw invalid(`there is no partition ${name}-${missing}`)
+    const append = async (partition: number) => {
+      const own = records.flatMap((record, at) => (places[at] === partition ? [{ record, at }] : []))
+      const baseOffset = await this.#append(
+        topicId,
+        partition,
+        own.map(({ record }) => record),
+      )
+      for (const [order, { at }] of own.entries()) placed[at] = { partition, offset: baseOffset + order }
+    }
+    await Promise.all([...new Set(places)].map(append))
     return placed
   }
 
-  async clearTopic(topic: string) {
-    await this.#led(topic)
-    inEvent(this.#env, () => clearTopic(this.#leaders, topic))
+  /** Whoever is refused because somebody else leads by now goes there: nothing was appended then. */
+  async #append(topicId: string, partition: number, records: readonly TopicRecordInput[]): Promise<number> {
+    for (;;) {
+      const led = await this.#when({
+        what: `a leader of partition ${partition}`,
+        timeoutMs: WAIT_TIMEOUT_MS,
+        look: async () => {
+          const found = this.#led(topicId, partition)
+          await found.node.offsetsOf(topicId, [partition])
+          return found
+        },
+        seen: () => 'one',
+      })
+      const appended = await unlessPassing(
+        () => {
+          const answer = led.node.appendRecords(topicId, partition, records, WAIT_TIMEOUT_MS)
+          return this.#unlessMoved(topicId, partition, led, answer)
+        },
+        () => undefined,
+      )
+      if (appended !== undefined) return appended
+    }
+  }
+
+  /** A leader that was cut off, or is dead, would never say so. */
+  async #unlessMoved<T>(topicId: string, partition: number, led: Led, answer: Promise<T>): Promise<T> {
+    let settled = false
+    const done = () => {
+      settled = true
+      this.#waits.look()
+    }
+    answer.then(done, done)
+    await this.#waits.for<true>({
+      what: 'an answer of the leader',
+      // The leader itself gives up before.
+      timeoutMs: 2 * WAIT_TIMEOUT_MS,
+      look: () => {
+        if (settled) return true
+        const topic = this.#cluster.image.topicsById.get(topicId)
+        const now = topic?.partitions[partition]
+        if (now?.leader === led.leader && now.leaderEpoch === led.leaderEpoch) return undefined
+        throw leaderMoved(topic?.name ?? topicId, partition)
+      },
+      seen: () => 'none',
+    })
+    return answer
+  }
+
+  async clearTopic(name: string) {
+    for (let isDone = false; !isDone; ) {
+      await this.#whenLed(name)
+      const topic = this.#topic(name)
+      if (topic === undefined) throw invalid(`there is no topic ${name}`)
+      isDone = await unlessPassing(
+        () => this.#clear(topic),
+        () => false,
+      )
+    }
+  }
+
+  async #clear(topic: TopicImage): Promise<true> {
+    await this.#askLeaders(topic, async (node, indexes) => {
+      await node.clearRecords(topic.topicId, indexes)
+      return indexes
+    })
+    return true
   }
 
   /** Resolves once every partition has a leader that knows it. A topic that is not there is no matter of waiting. */
-  #led(topic: string): Promise<true> {
-    return this.#when<true>({
-      what: `leaders of topic ${topic}`,
+  async #whenLed(name: string): Promise<void> {
+    await this.#when({
+      what: `leaders of topic ${name}`,
       timeoutMs: WAIT_TIMEOUT_MS,
-      look: () => {
-        if (this.#cluster.image.topicsByName.has(topic)) ledPartitions(this.#leaders, topic)
-        return true
+      look: async () => {
+        const topic = this.#topic(name)
+        if (topic !== undefined) await this.#offsets(topic)
+        return true as const
       },
       seen: () => 'each of them',
     })
   }
 
-  /** @throws KafkaError while nobody coordinates the group */
-  #viewGroup(groupId: string): GroupView {
-    const { image, brokers } = this.#cluster
-    const offsets = image.topicsByName.get(CONSUMER_OFFSETS)
+  /** @throws KafkaError while nobody coordinates the group, or nobody leads what it reads */
+  async #viewGroup(groupId: string): Promise<GroupView> {
+    const offsetsTopic = this.#topic(CONSUMER_OFFSETS)
     // Nobody has asked for a coordinator yet: so every broker has it as a group that is not there.
-    if (offsets === undefined) return viewGroup(brokers[0], groupId)
-    const partition = brokers[0].groups.partitionFor(groupId)
-    const coordinator = this.#leaderOf(offsets.topicId, partition)
-    if (coordinator.groups.machine(partition) === undefined) {
-      throw new KafkaError(
-        'LEADER_NOT_AVAILABLE',
-        `broker ${coordinator.id} has not loaded ${CONSUMER_OFFSETS}-${partition}`,
-      )
+    if (offsetsTopic === undefined) return withLag(deadGroup(groupId), [])
+    const { topicId, partitions } = offsetsTopic
+    const { node } = this.#led(topicId, coordinatorPartition(groupId, partitions.length))
+    const group = await node.coordinatedGroup(groupId)
+    const offsets = new Map<string, LedOffsets[]>()
+    for (const id of new Set(group.partitions.map(each => each.topicId))) {
+      const topic = this.#cluster.image.topicsById.get(id)
+      if (topic === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
+      offsets.set(id, await this.#offsets(topic))
     }
-    return viewGroup(coordinator, groupId, this.#leaders.leaderOf)
+    return withLag(
+      group,
+      group.partitions.map(each => (offsets.get(each.topicId) as LedOffsets[])[each.partition]),
+    )
   }
 
   async viewGroup(groupId: string) {
@@ -173,18 +278,18 @@ export class ClusterMethods implements TopicMethods {
     return this.#when({
       what: describeGoal(groupId, goal),
       timeoutMs,
-      look: () => {
-        const group = this.#viewGroup(groupId)
+      look: async () => {
+        const group = await this.#viewGroup(groupId)
         return isReached(group, goal) ? group : undefined
       },
-      seen: () => describeGroupView(this.#viewGroup(groupId)),
+      seen: async () => describeGroupView(await this.#viewGroup(groupId)),
     })
   }
 
   async evictMembers(groupId?: string) {
-    const reason = 'a test took it out'
-    const running = this.#cluster.brokers.filter(({ id }) => this.#cluster.node(id).state === 'running')
-    return inEvent(this.#env, () => running.reduce((sum, broker) => sum + evictMembers(broker, { groupId, reason }), 0))
+    const running = [...this.#nodes].filter(([id]) => this.#cluster.node(id).state === 'running')
+    const counts = await Promise.all(running.map(([, node]) => node.evictMembers(groupId)))
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   /** Waits as long as nobody leads what is looked at, too. */
@@ -198,16 +303,16 @@ export class ClusterMethods implements TopicMethods {
 }
 
 /** A leader that is new may not have heard yet how much counts: what it shows then is not all that was acknowledged. */
-function checkHighWatermarks(leaders: Leaders, topic: string): void {
-  const lagging = ledPartitions(leaders, topic).find(({ partition }) => partition.highWatermarkLags)
-  if (lagging === undefined) return
-  const name = `${topic}-${lagging.partition.index}`
+function checkHighWatermarks(topic: string, offsets: readonly LedOffsets[]): void {
+  const lagging = offsets.findIndex(({ highWatermarkLags }) => highWatermarkLags)
+  if (lagging === -1) return
+  const name = `${topic}-${lagging}`
   throw new KafkaError('OFFSET_NOT_AVAILABLE', `the high watermark of ${name} lags behind what its new leader found`)
 }
 
-function unlessPassing<T, U>(act: () => T, passing: (error: KafkaError) => U): T | U {
+async function unlessPassing<T, U>(act: () => T | Promise<T>, passing: (error: KafkaError) => U): Promise<T | U> {
   try {
-    return act()
+    return await act()
   } catch (error) {
     if (error instanceof KafkaError && PASSING.includes(error.error)) return passing(error)
     throw error

@@ -5,10 +5,8 @@
 
 import { describeBroker } from '../broker/describe.ts'
 import { evictMembers } from '../broker/evict.ts'
-import type { Fault } from '../broker/faults/fault.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
-import { type Faults, release } from '../broker/faults/faults.ts'
-import { addNamedFault, type NamedFault } from '../broker/faults/named-faults.ts'
+import type { NamedFault } from '../broker/faults/named-faults.ts'
 import { viewGroup } from '../broker/group-view.ts'
 import { isInternalTopic } from '../broker/internal-topics.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
@@ -27,6 +25,7 @@ import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal 
 import { OttlaError } from './errors.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { inEvent } from './in-event.ts'
+import { LocalFaults } from './local-faults.ts'
 import type { SystemEnv } from './system-env.ts'
 import { Waits } from './waits.ts'
 
@@ -34,14 +33,14 @@ export class LocalMethods implements BrokerMethods {
   readonly #env: SystemEnv
   readonly #cluster: StandaloneCluster
   readonly #snapshots = new Map<number, ClusterSnapshot>()
-  /** Those that one call put in force, and the faults of the broker in which it did. */
-  readonly #faults = new Map<FaultId, { owner: Faults; faults: readonly Fault[] }>()
+  readonly #faults: LocalFaults
   readonly #waits: Waits
 
   constructor(env: SystemEnv, cluster: StandaloneCluster) {
     this.#env = env
     this.#cluster = cluster
     this.#waits = new Waits(env)
+    this.#faults = new LocalFaults(env, () => cluster.broker)
   }
 
   /** Ends what waits. */
@@ -106,48 +105,24 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async addFault(rule: FaultRule) {
-    const { faults } = this.#cluster.broker
-    const problem = faults.problemOf(rule)
-    if (problem !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', problem)
-    return this.#keep([faults.add(rule)])
+    return this.#faults.add(rule)
   }
 
   async addNamedFault(named: NamedFault) {
-    let faults: Fault[] = []
-    this.#env.event(() => {
-      faults = addNamedFault(this.#cluster.broker, named)
-    })
-    return this.#keep(faults)
-  }
-
-  #keep(faults: Fault[]): FaultId {
-    const id = this.#faults.size + 1
-    this.#faults.set(id, { owner: this.#cluster.broker.faults, faults })
-    return id
-  }
-
-  /** After a reset the faults of the broker before are ended, and asking about them is no mistake. */
-  #faultsOf(id: FaultId) {
-    const kept = this.#faults.get(id)
-    if (kept === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', `there is no fault ${id}`)
-    return kept
+    return this.#faults.addNamed(named)
   }
 
   async endFault(id: FaultId) {
-    const { owner, faults } = this.#faultsOf(id)
-    this.#env.event(() => {
-      for (const fault of faults) owner.end(fault)
-    })
+    this.#faults.end(id)
   }
 
   async faultCount(id: FaultId) {
-    return this.#faultsOf(id).faults.reduce((sum, { count }) => sum + count, 0)
+    return this.#faults.count(id)
   }
 
   async metBy(id: FaultId, count: number, timeoutMs: number) {
-    const { faults } = this.#faultsOf(id)
-    const met = () => faults.reduce((sum, each) => sum + each.count, 0)
-    await this.#waits.for({
+    const met = () => this.#faults.count(id)
+    await this.#waits.for<true>({
       what: `${count} requests that meet the fault`,
       timeoutMs,
       look: () => met() >= count || undefined,
@@ -156,13 +131,12 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async heldBy(id: FaultId) {
-    return this.#faultsOf(id).faults.reduce((sum, { held }) => sum + held.size, 0)
+    return this.#faults.held(id)
   }
 
   async arrivedAt(id: FaultId, count: number, timeoutMs: number) {
-    const { faults } = this.#faultsOf(id)
-    const held = () => faults.reduce((sum, each) => sum + each.held.size, 0)
-    await this.#waits.for({
+    const held = () => this.#faults.held(id)
+    await this.#waits.for<true>({
       what: `${count} requests at the gate`,
       timeoutMs,
       look: () => held() >= count || undefined,
@@ -171,15 +145,7 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async releaseFrom(id: FaultId, count?: number) {
-    const { owner, faults } = this.#faultsOf(id)
-    let released = 0
-    this.#env.event(() => {
-      for (const fault of faults) {
-        released += release(fault, count)
-        if (count === undefined) owner.end(fault)
-      }
-    })
-    return released
+    return this.#faults.release(id, count)
   }
 
   async createTopic(topic: TopicDeclaration) {

@@ -1,0 +1,142 @@
+/**
+ * What one broker of a cluster does in the thread in which it runs when it is asked: the one implementation of {@link NodeMethods}; all others
+ * pass calls on to it.
+ */
+import type { Broker } from '../broker/broker.ts'
+import { describeBroker } from '../broker/describe.ts'
+import { evictMembers } from '../broker/evict.ts'
+import type { FaultRule } from '../broker/faults/fault-rule.ts'
+import type { NamedFault } from '../broker/faults/named-faults.ts'
+import { coordinatedGroup } from '../broker/group-view.ts'
+import { CONSUMER_OFFSETS } from '../broker/internal-topics.ts'
+import type { Partition } from '../broker/partition.ts'
+import type { RequestFilter } from '../broker/request-log.ts'
+import { appendToPartition, clearPartition, readPartition, type TopicRecordInput } from '../broker/topic-access.ts'
+import { KafkaError } from '../protocol/errors.ts'
+import type { FaultId } from './broker-methods.ts'
+import { OttlaError } from './errors.ts'
+import { inEvent } from './in-event.ts'
+import { LocalFaults } from './local-faults.ts'
+import type { NodeMethods } from './node-methods.ts'
+import type { SystemEnv } from './system-env.ts'
+import { Waits } from './waits.ts'
+
+export class LocalNode implements NodeMethods {
+  readonly #env: SystemEnv
+  readonly #brokerNow: () => Broker
+  readonly #faults: LocalFaults
+  readonly #waits: Waits
+
+  /** @param broker the broker as it is now: another after it was started again */
+  constructor(env: SystemEnv, broker: () => Broker) {
+    this.#env = env
+    this.#brokerNow = broker
+    this.#faults = new LocalFaults(env, broker)
+    this.#waits = new Waits(env)
+  }
+
+  get #broker(): Broker {
+    return this.#brokerNow()
+  }
+
+  /** Ends what waits. */
+  close(): void {
+    this.#waits.close()
+  }
+
+  async describe() {
+    return describeBroker(this.#broker)
+  }
+
+  async requests(filter?: RequestFilter) {
+    return this.#broker.requestLog.records(filter)
+  }
+
+  async offsetsOf(topicId: string, partitions: readonly number[]) {
+    return partitions.map(index => {
+      const { log, highWatermarkLags } = this.#led(topicId, index)
+      const { logStartOffset, highWatermark } = log
+      return { logStartOffset, highWatermark, highWatermarkLags }
+    })
+  }
+
+  async readRecords(topicId: string, partitions: readonly number[]) {
+    return partitions.map(index => readPartition(this.#broker, this.#led(topicId, index)))
+  }
+
+  async appendRecords(topicId: string, index: number, records: readonly TopicRecordInput[], timeoutMs: number) {
+    const partition = this.#led(topicId, index)
+    const { leaderEpoch, topic } = partition
+    const baseOffset = inEvent(this.#env, () => appendToPartition(this.#broker, partition, records))
+    return this.#waits.for({
+      what: `${records.length} records to be in all in-sync replicas of ${topic}-${index}`,
+      timeoutMs,
+      look: () => {
+        if (partition.gone || !partition.isLeader || partition.leaderEpoch !== leaderEpoch)
+          throw leaderMoved(topic, index)
+        return partition.highWatermark >= baseOffset + records.length ? baseOffset : undefined
+      },
+      seen: () => `${partition.highWatermark} as high watermark`,
+    })
+  }
+
+  async clearRecords(topicId: string, partitions: readonly number[]) {
+    const led = partitions.map(index => this.#led(topicId, index))
+    inEvent(this.#env, () => {
+      for (const partition of led) clearPartition(this.#broker, partition)
+    })
+  }
+
+  /** @throws KafkaError when somebody else leads it, as far as this broker knows */
+  #led(topicId: string, index: number): Partition {
+    const { replicas, id, image } = this.#broker
+    const partition = replicas.find(topicId, index)
+    if (partition?.isLeader) return partition
+    const name = `${image.topicsById.get(topicId)?.name ?? topicId}-${index}`
+    throw new KafkaError('NOT_LEADER_OR_FOLLOWER', `broker ${id} has not heard that it leads ${name}`)
+  }
+
+  async coordinatedGroup(groupId: string) {
+    const { groups, id } = this.#broker
+    const partition = groups.partitionFor(groupId)
+    if (groups.machine(partition) === undefined) {
+      throw new KafkaError('LEADER_NOT_AVAILABLE', `broker ${id} has not loaded ${CONSUMER_OFFSETS}-${partition}`)
+    }
+    return coordinatedGroup(this.#broker, groupId)
+  }
+
+  async evictMembers(groupId?: string) {
+    const reason = 'a test took it out'
+    return inEvent(this.#env, () => evictMembers(this.#broker, { groupId, reason }))
+  }
+
+  async addFault(rule: FaultRule) {
+    return this.#faults.add(rule)
+  }
+
+  async addNamedFault(named: NamedFault) {
+    return this.#faults.addNamed(named)
+  }
+
+  async endFault(id: FaultId) {
+    this.#faults.end(id)
+  }
+
+  async faultCount(id: FaultId) {
+    return this.#faults.count(id)
+  }
+
+  async heldBy(id: FaultId) {
+    return this.#faults.held(id)
+  }
+
+  async releaseFrom(id: FaultId, count?: number) {
+    return this.#faults.release(id, count)
+  }
+}
+
+/** Nobody knows what became of records that a leader had taken. */
+export function leaderMoved(topic: string, partition: number): OttlaError {
+  const text = `the leader of ${topic}-${partition} changed before all in-sync replicas had the records`
+  return new OttlaError('OTTLA_TIMEOUT', text, { hint: 'they may be there or not; await cluster.settled() first' })
+}

@@ -1,0 +1,52 @@
+/**
+ * What one broker of a cluster can be asked and told in plain data, whichever thread it runs in: as broker-methods.ts for a broker that is
+ * alone, with the difference that a broker among others answers for what it leads and coordinates, and refuses the rest as it
+ * would refuse clients. Whoever puts the answers together is cluster-methods.ts.
+ */
+import type { CoordinatedGroup, ReadableOffsets } from '../broker/group-view.ts'
+import type { TopicRecord, TopicRecordInput } from '../broker/topic-access.ts'
+import type { BrokerMethods } from './broker-methods.ts'
+
+/** From where to where a leader lets a partition be read. */
+export interface LedOffsets extends ReadableOffsets {
+  /** A leader that is new may not know yet how much its followers have: then the high watermark may be higher. */
+  readonly highWatermarkLags: boolean
+}
+
+/** What both kinds of brokers can do, for a broker of a cluster without waiting. */
+type Shared = Pick<
+  BrokerMethods,
+  | 'describe'
+  | 'requests'
+  | 'evictMembers'
+  | 'addFault'
+  | 'addNamedFault'
+  | 'endFault'
+  | 'faultCount'
+  | 'heldBy'
+  | 'releaseFrom'
+>
+
+/**
+ * Arguments and results can be cloned. Whoever does not lead what is asked for throws a `KafkaError`, NOT_LEADER_OR_FOLLOWER as a rule.
+ */
+export interface NodeMethods extends Shared {
+  /** Of partitions of one topic, in their order. */
+  offsetsOf(topicId: string, partitions: readonly number[]): Promise<LedOffsets[]>
+  /** Everything below the high watermarks, for each of the partitions. */
+  readRecords(topicId: string, partitions: readonly number[]): Promise<TopicRecord[][]>
+  /**
+   * Appends records to one partition. Resolves with the offset of the first once all in-sync replicas have them, as with `acks=all`.
+   *
+   * @throws OttlaError `OTTLA_TIMEOUT` when the broker learns first that somebody else leads, or after `timeoutMs`
+   */
+  appendRecords(
+    topicId: string,
+    partition: number,
+    records: readonly TopicRecordInput[],
+    timeoutMs: number,
+  ): Promise<number>
+  clearRecords(topicId: string, partitions: readonly number[]): Promise<void>
+  /** @throws KafkaError LEADER_NOT_AVAILABLE while the broker has not loaded the partition that keeps the group */
+  coordinatedGroup(groupId: string): Promise<CoordinatedGroup>
+}
