@@ -46,6 +46,7 @@ export interface RunningBroker {
   /** Settles when it has registered and serves. */
   start(host: string): Later<unknown>
   shutdown(): Later<unknown>
+  /** True from then on until it shuts down: what it knows of the cluster stands still then. */
   isReady: boolean
 }
 
@@ -218,7 +219,9 @@ export class BrokerProcess {
   /** Shuts down: what waits is answered, and all is written. Calls `done` when nothing is left to do but to end. */
   stop(done: () => void): void {
     const running = this.#running
-    running?.env.enter(() => {
+    if (running === undefined) return
+    running.isReady = false
+    running.env.enter(() => {
       running.shutdown().whenSettled(() => running.env.doom(done))
     })
   }

@@ -2,7 +2,7 @@
 
 import { isInternalTopic } from '../../src/broker/internal-topics.ts'
 import type { Log } from '../../src/log/log.ts'
-import type { ProducerBatch } from '../../src/log/producer-state.ts'
+import type { ProducerEntry } from '../../src/log/producer-state.ts'
 import { KafkaError } from '../../src/protocol/errors.ts'
 import type { RunningBroker } from './broker-process.ts'
 
@@ -48,7 +48,7 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
         epoch: log.latestEpoch,
         producers: log
           .producers()
-          .map(({ batches, ...producer }) => ({ ...producer, batches: remembered(log, batches) }))
+          .map(producer => remembered(log, producer))
           .filter(({ batches }) => batches.length > 0)
           .sort((a, b) => a.producerId - b.producerId),
       }
@@ -60,10 +60,14 @@ export function stateOf({ broker }: RunningBroker, opensAll = false): BrokerStat
   return structuredClone({ metadata, groups, logs })
 }
 
-/** Of what was compacted away only the last batch is known after a start, and of what was deleted perhaps none, as in Kafka. */
-function remembered(log: Log, batches: readonly ProducerBatch[]): readonly ProducerBatch[] {
+/**
+ * Of what was compacted away only the last batch is known after a start, and of what was deleted perhaps none, as in Kafka. A batch that lost its
+ * newest record says an earlier time.
+ */
+function remembered(log: Log, { batches, lastTimestamp, ...producer }: ProducerEntry) {
   const there = batches.filter(({ lastOffset }) => lastOffset >= log.logStartOffset)
-  return log.config.compact ? there.slice(-1) : there
+  if (!log.config.compact) return { ...producer, lastTimestamp, batches: there }
+  return { ...producer, batches: there.slice(-1).map(({ timestamp: _, ...batch }) => batch) }
 }
 
 function sortedState({ groups, offsets }: { groups: Map<string, unknown>; offsets: Map<string, unknown> }) {
