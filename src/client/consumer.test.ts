@@ -36,7 +36,7 @@ function respond(body: FetchRequest, sessionId: number, answer: (asked: FetchPar
         const more = answer(asked)
         return more === undefined
           ? []
-          : [{ partitionIndex: asked.partition, abortedTransactions: null, records: null, ...more }]
+          : [{ partitionIndex: asked.partition, highWatermark: 100, abortedTransactions: null, records: null, ...more }]
       }),
     })),
   }
@@ -166,6 +166,25 @@ describe('poll', () => {
     const second = consumer.poll(10)
     env.settle()
     expect(values(second.value)).toBe('CORRUPT_MESSAGE')
+  })
+
+  it.each([
+    ['behind the high watermark', [batch(0, ['a']), batch(2 ** 52, ['b'])]],
+    ['before its neighbour', [batch(0, ['a']), batch(0, ['b'])]],
+  ])('says so when a batch claims an offset %s, which no checksum covers', (_, batches) => {
+    const { env, brokers, consumer } = start()
+    brokers.on(fetch, body =>
+      respond(body, 0, ({ fetchOffset }) => ({
+        records: concat(batches.slice(fetchOffset === 0 ? 0 : 1)),
+        highWatermark: 2,
+      })),
+    )
+    consumer.assign([TP])
+    consumer.seek(TP, 0)
+    const polled = consumer.poll(10)
+    env.settle()
+    expect(values(polled.value)).toEqual(['0a'])
+    expect(consumer.positionNow(TP)?.offset).toBe(1)
   })
 })
 

@@ -34,20 +34,27 @@ export interface FetchedRecords {
 /**
  * Reads `bytes` from offset `from` on. Keys and values are views into `bytes`.
  *
+ * @param highWatermark no record that may be read lies there or behind it
  * @param aborted null for read_uncommitted
  */
 export function readFetched(
   bytes: Uint8Array,
-  from: number,
+  { from, highWatermark }: { from: number; highWatermark: number },
   aborted: readonly AbortedTransaction[] | null,
   platform: RecordsPlatform,
 ): FetchedRecords {
   const fetched: FetchedRecords = { records: [], nextOffset: from, leaderEpoch: -1, error: undefined }
   const pendingAborts = [...(aborted ?? [])].sort((a, b) => a.firstOffset - b.firstOffset)
   const aborting = new Set<number>()
+  let lastOffset = -1
   const visit = (at: number) => {
     checkBatch(bytes, at, platform.crc32c)
     const header = readBatchHeader(bytes, at)
+    // The checksum does not cover the base offset. One that a bad disk changed would take the position to where nothing is.
+    if (header.baseOffset <= lastOffset || header.lastOffset >= highWatermark) {
+      throw new RecordsError('CORRUPT_MESSAGE', `offset ${header.baseOffset} is not between its neighbours`)
+    }
+    lastOffset = header.lastOffset
     while (pendingAborts.length > 0 && pendingAborts[0].firstOffset <= header.lastOffset) {
       aborting.add((pendingAborts.shift() as AbortedTransaction).producerId)
     }

@@ -175,7 +175,12 @@ export class Fetcher {
     }
     if (data.records === null || data.records.length === 0) return
     const aborted = this.#options.isolationLevel === 'read_committed' ? data.abortedTransactions : null
-    const fetched = readFetched(data.records, position, aborted, this.#client.platform)
+    const fetched = readFetched(
+      data.records,
+      { from: position, highWatermark: data.highWatermark },
+      aborted,
+      this.#client.platform,
+    )
     if (fetched.error !== undefined && fetched.nextOffset === position) {
       const where = `${assigned.topic}-${assigned.partition} at offset ${position}`
       return this.#listener.failed(new ClientError(fetched.error.error, `${where}: ${fetched.error.message}`))

@@ -192,7 +192,12 @@ class Run {
         isolation: 'last_stable',
       })
       if (parts.length === 0) return found
-      const fetched = readFetched(concat(parts), offset, abortedTransactions, platform)
+      const fetched = readFetched(
+        concat(parts),
+        { from: offset, highWatermark: this.#log.highWatermark },
+        abortedTransactions,
+        platform,
+      )
       expect(fetched.error).toBeUndefined()
       for (const { offset, key, value } of fetched.records) {
         found.push({ offset, key: utf8Decode(key!), value: value === null ? null : utf8Decode(value) })
