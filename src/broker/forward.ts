@@ -1,6 +1,6 @@
 import { Later } from '../util/later.ts'
 import { CLOSE_CONNECTION, type RequestContext } from './handler.ts'
-import type { ControllerMessages } from './link.ts'
+import type { ControllerMessages, Link } from './link.ts'
 import { type ForwardedKind, timedOut } from './timed-out.ts'
 
 /**
@@ -8,6 +8,11 @@ import { type ForwardedKind, timedOut } from './timed-out.ts'
  */
 
 type Asker = Pick<RequestContext, 'broker' | 'apiVersion'>
+/** Whoever has a link to the controller. */
+interface Linked {
+  readonly broker: { readonly id: number; readonly link: Link }
+  readonly apiVersion: number
+}
 type Request<Kind extends ForwardedKind> = ControllerMessages[Kind]['request']['request']
 
 /** How long a request is tried (`retryTimeoutMs` of Kafka's channel for it), and how long until the next time. */
@@ -18,7 +23,7 @@ const RETRY_MS = 500
 export function ask<Kind extends ForwardedKind>(
   kind: Kind,
   request: Request<Kind>,
-  { broker, apiVersion }: Asker,
+  { broker, apiVersion }: Linked,
   timeoutMs?: number,
 ): Later<ControllerMessages[Kind]['reply'] | undefined> {
   const message = { request, apiVersion, brokerId: broker.id }

@@ -1,46 +1,56 @@
 import { Broker } from '../broker/broker.ts'
 import { BrokerConfig } from '../broker/configs/broker-config.ts'
-import { DEFAULT_LIMITS } from '../broker/limits.ts'
-import type {
-  ControllerMessageKind,
-  ControllerMessages,
-  Link,
-  PeerMessageKind,
-  PeerMessages,
-  PreviousBrokerEpoch,
-} from '../broker/link.ts'
+import type { EmulatedRelease } from '../broker/emulate/releases.ts'
+import { DEFAULT_LIMITS, type Limits } from '../broker/limits.ts'
+import type { PreviousBrokerEpoch } from '../broker/link.ts'
+import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Env } from '../util/env.ts'
+import type { Env, LogFields } from '../util/env.ts'
 import { Later } from '../util/later.ts'
-import type { BrokerDefinition, ClusterOptions } from './cluster.ts'
-import type { Controller } from './controller.ts'
-import { CONTROLLER, type Network } from './network.ts'
 import { NodeEnv } from './node-env.ts'
+import type { BrokerState, Uplink } from './place.ts'
+import { LogWitness } from './witness.ts'
 
 /**
- * The place of one broker in a cluster: the process that runs there, if one does, and its ends of the links. A process can be stopped in
- * good order, killed, paused, and started again on what the one before left on its storage.
+ * One broker of a cluster: the process that runs there, if one does. It can be stopped in good order, killed, paused, and
+ * started again on what the one before left on its storage. Of the cluster it knows its {@link Uplink} only.
  */
 
-export type BrokerState = 'running' | 'paused' | 'stopped' | 'killed'
-
-/** How long an answer of the controller is waited for. */
-const CONTROLLER_TIMEOUT_MS = 30_000
 const LEAVE_TIMEOUT_MS = 30_000
 
-type SharedOptions = ClusterOptions & Required<Pick<ClusterOptions, 'configs' | 'mayFail' | 'clusterId'>>
+export interface BrokerDefinition {
+  readonly id: number
+  readonly storage: Storage
+  readonly platform: RecordsPlatform
+  readonly rack?: string
+  /** See `LogOptions.forgetProducers`. */
+  readonly forgetProducers?: boolean
+  /** See `BrokerRegistration.previousBrokerEpoch`; -1 by default. */
+  readonly previousBrokerEpoch?: PreviousBrokerEpoch
+}
 
-interface Others {
-  readonly network: Network
-  readonly controller: Controller
-  readonly nodes: ReadonlyMap<number, BrokerNode>
+/** What is the same for all brokers of a cluster. */
+export interface SharedBrokerOptions {
+  readonly env: Env
+  readonly clusterId: string
+  /** Broker configs by Kafka's names. */
+  readonly configs: Readonly<Record<string, string>>
+  readonly limits?: Partial<Limits>
+  /** Takes members out of their groups when their connections end. */
+  readonly evictDisconnected?: boolean
+  /** Keeps what requests and answers say in the request logs. */
+  readonly keepsFields?: boolean
+  /** See `BrokerOptions.emulates`. */
+  readonly emulates?: EmulatedRelease
+  /** Told of mistakes of ours: see `Broker.fatal`. */
+  readonly onFatal?: (error: unknown, fields: LogFields) => void
 }
 
 export class BrokerNode {
   readonly id: number
   readonly #definition: BrokerDefinition
-  readonly #options: SharedOptions
-  readonly #others: Others
+  readonly #options: SharedBrokerOptions
+  readonly #uplink: Uplink
   #storage: Storage
   #env: Env
   #broker: Broker
@@ -48,11 +58,11 @@ export class BrokerNode {
   /** What the next process may say of the one before. */
   #previousBrokerEpoch: PreviousBrokerEpoch
 
-  constructor(definition: BrokerDefinition, options: SharedOptions, others: Others) {
+  constructor(definition: BrokerDefinition, options: SharedBrokerOptions, uplink: Uplink) {
     this.id = definition.id
     this.#definition = definition
     this.#options = options
-    this.#others = others
+    this.#uplink = uplink
     this.#storage = definition.storage
     this.#previousBrokerEpoch = definition.previousBrokerEpoch ?? -1
     this.#env = this.#newEnv()
@@ -83,60 +93,31 @@ export class BrokerNode {
 
   #newEnv(): Env {
     // One broker alone is as the process it runs in.
-    return this.#options.mayFail ? new NodeEnv(this.#options.env, `broker ${this.id}`) : this.#options.env
+    return this.#uplink.link.mayFail ? new NodeEnv(this.#options.env, `broker ${this.id}`) : this.#options.env
   }
 
   #boot(): Broker {
-    const { clusterId, configs, limits } = this.#options
-    const { platform, rack, forgetProducers } = this.#definition
-    const { network, controller } = this.#others
-    const own = { 'node.id': String(this.id), 'broker.id': String(this.id), ...(rack && { 'broker.rack': rack }) }
-    network.start(this.id)
+    const { env, configs, limits, ...shared } = this.#options
+    const { id, rack } = this.#definition
+    const own = { 'node.id': String(id), 'broker.id': String(id), ...(rack && { 'broker.rack': rack }) }
     const broker = new Broker({
-      id: this.id,
-      clusterId,
+      ...shared,
+      id,
       env: this.#env,
       storage: this.#storage,
-      platform,
+      platform: this.#definition.platform,
       config: new BrokerConfig({ ...configs, ...own }),
       limits: { ...DEFAULT_LIMITS, ...limits },
-      link: this.#link(),
-      forgetProducers,
+      link: this.#uplink.link,
+      forgetProducers: this.#definition.forgetProducers,
       previousBrokerEpoch: this.#previousBrokerEpoch,
-      keepsFields: this.#options.keepsFields,
-      emulates: this.#options.emulates,
-      evictDisconnected: this.#options.evictDisconnected,
-      onFatal: this.#options.onFatal,
     })
-    const { turns } = this.#options.env
-    controller.subscribe(this.id, update =>
-      network.call(CONTROLLER, this.id, CONTROLLER_TIMEOUT_MS, () => Later.of(turns, broker.metadata(update))),
-    )
+    this.#uplink.attach({
+      metadata: update => Later.of(env.turns, broker.metadata(update)),
+      receive: (kind, request) => broker.receive(kind, request),
+      witness: new LogWitness(env.turns, broker),
+    })
     return broker
-  }
-
-  /** The broker's end of its links. */
-  #link(): Link {
-    const { id } = this
-    const { network, controller, nodes } = this.#others
-    return {
-      mayFail: this.#options.mayFail,
-      send: <Kind extends ControllerMessageKind>(
-        kind: Kind,
-        request: ControllerMessages[Kind]['request'],
-        timeoutMs = CONTROLLER_TIMEOUT_MS,
-      ) => network.call(id, CONTROLLER, timeoutMs, () => controller.handle(kind, request)),
-      sendToPeer: <Kind extends PeerMessageKind>(
-        to: number,
-        kind: Kind,
-        request: PeerMessages[Kind]['request'],
-        timeoutMs: number,
-      ) => {
-        const peer = nodes.get(to)
-        if (peer === undefined) return Later.of<PeerMessages[Kind]['reply'] | undefined>(this.#env.turns, undefined)
-        return network.call(id, to, timeoutMs, () => peer.broker.receive(kind, request))
-      },
-    }
   }
 
   /**
@@ -147,7 +128,7 @@ export class BrokerNode {
     if (!this.isUp) return
     this.#state = 'killed'
     this.#previousBrokerEpoch = -1
-    this.#end()
+    this.#end('killed')
     this.#broker.kill()
     if (!powerLoss) return
     for (const { openedLog: log } of this.#broker.replicas.all()) {
@@ -175,7 +156,7 @@ export class BrokerNode {
         if (this.#state === 'running' && this.#broker === broker) {
           this.#state = 'stopped'
           this.#previousBrokerEpoch = broker.brokerEpoch
-          this.#end()
+          this.#end('stopped')
         }
         stopped.settle()
       })
@@ -183,9 +164,8 @@ export class BrokerNode {
     return stopped
   }
 
-  #end(): void {
-    this.#others.controller.unsubscribe(this.id)
-    this.#others.network.stop(this.id)
+  #end(state: 'stopped' | 'killed'): void {
+    this.#uplink.detach(state)
     if (this.#env instanceof NodeEnv) this.#env.kill()
   }
 
@@ -209,13 +189,13 @@ export class BrokerNode {
     if (this.#state !== 'running' || !(this.#env instanceof NodeEnv)) return
     this.#state = 'paused'
     this.#env.pause()
-    this.#others.network.pause(this.id)
+    this.#uplink.pause()
   }
 
   resume(): void {
     if (this.#state !== 'paused' || !(this.#env instanceof NodeEnv)) return
     this.#state = 'running'
     this.#env.resume()
-    this.#others.network.resume(this.id)
+    this.#uplink.resume()
   }
 }

@@ -9,8 +9,8 @@ import { appendToTopic, countRecords, readTopic } from '../broker/topic-access.t
 import type { FileSystemFailure } from '../storage/file-system.ts'
 import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
-import type { TopicDeclaration } from './cluster.ts'
 import { DiskCluster } from './disk-cluster.ts'
+import type { TopicDeclaration } from './hub.ts'
 
 async function start(root: string, { topics = [] as TopicDeclaration[], configs = {} } = {}) {
   const disk = diskForTests({ root })

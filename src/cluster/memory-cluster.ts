@@ -5,8 +5,9 @@ import type { KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
 import { Later } from '../util/later.ts'
-import { Cluster, type ClusterOptions, type TopicDeclaration } from './cluster.ts'
+import { Cluster, type ClusterOptions } from './cluster.ts'
 import type { ClusterFloor } from './decision-context.ts'
+import type { TopicDeclaration } from './hub.ts'
 import type { Beginning, StandaloneCluster } from './standalone.ts'
 
 /**

@@ -46,15 +46,18 @@ export class Network {
     this.#env = env
   }
 
+  /** A node that is not up yet: who calls it hears that nobody is there. */
+  add(id: NodeId): void {
+    if (!this.#nodes.has(id)) this.#nodes.set(id, { up: false, life: 0, paused: false, held: [] })
+  }
+
   /** A node comes up. */
   start(id: NodeId): void {
-    const node = this.#nodes.get(id)
-    if (node === undefined) this.#nodes.set(id, { up: true, life: 1, paused: false, held: [] })
-    else {
-      node.up = true
-      node.life++
-      node.paused = false
-    }
+    this.add(id)
+    const node = this.#node(id)
+    node.up = true
+    node.life++
+    node.paused = false
   }
 
   /** A node is gone: what is on its way to it or from it is lost. */

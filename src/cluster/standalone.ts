@@ -2,7 +2,8 @@ import type { Broker } from '../broker/broker.ts'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../broker/sink.ts'
 import type { KafkaError } from '../protocol/errors.ts'
 import type { Later } from '../util/later.ts'
-import type { Cluster, TopicDeclaration } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
+import type { TopicDeclaration } from './hub.ts'
 
 /** A cluster of one broker, as those see it who run it: in memory, or on a data directory. */
 export interface StandaloneCluster {

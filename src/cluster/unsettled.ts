@@ -1,5 +1,5 @@
 import type { PartitionImage } from '../broker/metadata/image.ts'
-import type { Cluster } from './cluster.ts'
+import type { Hub } from './hub.ts'
 import { CONTROLLER } from './network.ts'
 
 /**
@@ -8,48 +8,47 @@ import { CONTROLLER } from './network.ts'
  */
 
 /** In words what is not at rest yet, or undefined. */
-export function unsettled(cluster: Cluster): string | undefined {
-  for (const broker of cluster.brokers) {
-    const trouble = brokerTrouble(cluster, broker.id)
+export function unsettled(hub: Hub): string | undefined {
+  for (const { id } of hub.places) {
+    const trouble = brokerTrouble(hub, id)
     if (trouble !== undefined) return trouble
   }
-  for (const { name, partitions } of cluster.image.topicsByName.values()) {
+  for (const { name, partitions } of hub.image.topicsByName.values()) {
     for (const partition of partitions) {
-      const trouble = partitionTrouble(cluster, partition)
+      const trouble = partitionTrouble(hub, partition)
       if (trouble !== undefined) return `${name}-${partition.partitionId} ${trouble}`
     }
   }
   return undefined
 }
 
-function brokerTrouble(cluster: Cluster, id: number): string | undefined {
-  const registered = cluster.image.brokers.get(id)
-  if (!reachesController(cluster, id)) {
+function brokerTrouble(hub: Hub, id: number): string | undefined {
+  const registered = hub.image.brokers.get(id)
+  if (!reachesController(hub, id)) {
     return registered?.fenced === false ? `broker ${id} is not fenced yet` : undefined
   }
-  if (registered === undefined || registered.brokerEpoch !== cluster.broker(id).brokerEpoch) {
-    return `broker ${id} is not registered yet`
-  }
+  const { brokerEpoch, metadataOffset } = hub.place(id)
+  if (registered === undefined || registered.brokerEpoch !== brokerEpoch) return `broker ${id} is not registered yet`
   if (registered.fenced) return `broker ${id} is fenced`
-  return cluster.broker(id).metadataOffset < cluster.metadataOffset ? `broker ${id} lacks metadata` : undefined
+  return metadataOffset < hub.metadataOffset ? `broker ${id} lacks metadata` : undefined
 }
 
 /** Whether a broker runs and can talk with the controller, both ways. */
-function reachesController(cluster: Cluster, id: number): boolean {
-  const { network } = cluster
-  return cluster.node(id).state === 'running' && !network.isCut(id, CONTROLLER) && !network.isCut(CONTROLLER, id)
+function reachesController(hub: Hub, id: number): boolean {
+  const { network } = hub
+  return hub.place(id).state === 'running' && !network.isCut(id, CONTROLLER) && !network.isCut(CONTROLLER, id)
 }
 
-function partitionTrouble(cluster: Cluster, partition: PartitionImage): string | undefined {
+function partitionTrouble(hub: Hub, partition: PartitionImage): string | undefined {
   const { leader, isr, replicas, addingReplicas, removingReplicas, elr } = partition
-  const living = replicas.filter(id => reachesController(cluster, id))
+  const living = replicas.filter(id => reachesController(hub, id))
   if (addingReplicas.length + removingReplicas.length > 0 && living.length === replicas.length) return 'is being moved'
   if (leader < 0) return living.some(id => isr.includes(id) || elr.includes(id)) ? 'has no leader' : undefined
   if (!living.includes(leader)) return `is led by broker ${leader}, which is gone`
-  const late = living.find(id => !isr.includes(id) && canFetch(cluster, id, leader))
+  const late = living.find(id => !isr.includes(id) && canFetch(hub, id, leader))
   return late === undefined ? undefined : `has broker ${late} not in sync`
 }
 
-function canFetch({ network }: Cluster, follower: number, leader: number): boolean {
+function canFetch({ network }: Hub, follower: number, leader: number): boolean {
   return !network.isCut(follower, leader) && !network.isCut(leader, follower)
 }

@@ -3,7 +3,7 @@
  */
 import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
-import type { BrokerState } from '../cluster/broker-node.ts'
+import type { BrokerState } from '../cluster/place.ts'
 import type { ClusterEvent } from '../cluster/timeline.ts'
 import type { TopicOption } from './options.ts'
 
