@@ -4,7 +4,7 @@
  * Kafka's. Which partitions there are, and who leads them, is the broker's business.
  */
 
-import type { Storage, StorageFailure } from '../storage/storage.ts'
+import { type Storage, StorageError, type StorageFailure } from '../storage/storage.ts'
 import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
@@ -175,7 +175,13 @@ export class LogDirectory {
     if (found !== undefined && found !== topicId) return
     log?.abandon()
     const gone = this.#nameFor(topicPartition, DELETE_SUFFIX)
-    this.#storage.rename(topicPartition, gone)
+    try {
+      this.#storage.rename(topicPartition, gone)
+    } catch (error) {
+      // The topic is gone whatever the disk says: what stays is set aside when its name is wanted, or at the next start.
+      if (!(error instanceof StorageError)) throw error
+      return this.#warn('cannot move a deleted log out of the way', topicPartition, error)
+    }
     this.#remove(gone)
   }
 

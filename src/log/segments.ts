@@ -3,7 +3,7 @@
  * at least one once the log is open.
  */
 
-import type { Storage, StorageFailure, StorageFile } from '../storage/storage.ts'
+import { type Storage, StorageError, type StorageFailure, type StorageFile } from '../storage/storage.ts'
 import { allOf } from '../storage/syncs.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
@@ -162,8 +162,8 @@ export class Segments {
   replace(neighbours: readonly Segment[], segment: Segment, delayMs: number): Later<StorageFailure | undefined> {
     this.#changes++
     this.#list.splice(this.#list.indexOf(neighbours[0]), neighbours.length, segment)
-    for (const each of neighbours) this.#removeFiles(each, delayMs)
     this.#swaps.add(segment)
+    for (const each of neighbours) this.#removeFiles(each, delayMs)
     const result = new Later<StorageFailure | undefined>(this.#env.turns)
     // It may be taken out meanwhile, with its file.
     const isWaiting = () => !this.#isClosed && this.#swaps.has(segment)
@@ -171,16 +171,25 @@ export class Segments {
       if (failure !== undefined || !isWaiting()) return result.settle(failure)
       // Its indexes are trusted from the moment on at which it has its name.
       segment.writeIndexes().whenSettled(indexFailure => {
-        if (indexFailure === undefined && isWaiting()) {
-          this.#swaps.delete(segment)
-          const path = this.#path(fileName(segment.baseOffset, LOG_SUFFIX))
-          this.#storage.rename(path + SWAP_SUFFIX, path)
-          segment.retire()
-        }
-        result.settle(indexFailure)
+        const isDue = indexFailure === undefined && isWaiting()
+        result.settle(isDue ? this.#nameSwap(segment) : indexFailure)
       })
     })
     return result
+  }
+
+  /** A segment that took the place of others gets its name. */
+  #nameSwap(segment: Segment): StorageFailure | undefined {
+    const path = this.#path(fileName(segment.baseOffset, LOG_SUFFIX))
+    try {
+      this.#storage.rename(path + SWAP_SUFFIX, path)
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error
+      return error
+    }
+    this.#swaps.delete(segment)
+    segment.retire()
+    return undefined
   }
 
   #removeFiles(segment: Segment, delayMs: number): void {

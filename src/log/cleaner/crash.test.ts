@@ -29,10 +29,22 @@ const CONFIG = {
   fileDeleteDelayMs: 50,
 }
 
+/** A file system one of whose renames fails, by its number. */
+class FailingRenames extends SimulatedFileSystem {
+  failing = -1
+
+  override rename(from: string, to: string): void {
+    if (this.failing-- === 0) throw Object.assign(new Error(`EIO: rename ${from}`), { code: 'EIO' })
+    super.rename(from, to)
+  }
+}
+
 /** One process on the disk: a log directory with one log, and a cleaner. */
-function begin(disk: SimulatedDisk) {
+function begin(disk: SimulatedDisk, failingRename = -1) {
   const env = new VirtualEnv()
-  const storage = new DiskStorage({ fileSystem: new SimulatedFileSystem(disk, env), turns: env.turns })
+  const fileSystem = new FailingRenames(disk, env)
+  fileSystem.failing = failingRename
+  const storage = new DiskStorage({ fileSystem, turns: env.turns })
   const directory = new LogDirectory({ storage, env })
   const log = directory.open('t-0', undefined, { config: CONFIG, platform })
   const cleaner = new LogCleaner({
@@ -48,7 +60,7 @@ function begin(disk: SimulatedDisk) {
     logs: () => [log.cleanable],
     applyRetention: () => {},
   })
-  return { env, storage, directory, log, cleaner }
+  return { env, storage, fileSystem, directory, log, cleaner }
 }
 
 /** A log on a disk, all of it safe: keys that come again and again over several segments. */
@@ -179,5 +191,21 @@ describe('a cleaning that is cut short', () => {
         checkAfterwards(disk)
       }
     }
+  })
+
+  it('by a disk that cannot rename a file', () => {
+    let count = 0
+    for (let hasFailed = true; hasFailed; count++) {
+      const disk = template.fork()
+      const { env, log, cleaner, fileSystem } = begin(disk, count)
+      log.updateHighWatermark(24)
+      cleaner.wake()
+      env.advance(3000)
+      hasFailed = fileSystem.failing < 0
+      expect(view(recordsOf(log))).toEqual(view(before))
+      disk.processDied()
+      checkAfterwards(disk)
+    }
+    expect(count).toBeGreaterThan(10)
   })
 })
