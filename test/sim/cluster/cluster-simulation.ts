@@ -83,6 +83,7 @@ class ClusterSimulation {
       network: this.#network,
       chance: chance.fork(),
       log: (level, message, fields) => this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`),
+      struck: id => this.#replicas.struck(id),
       ending: (id, kind) => {
         this.#replicas.ending(id, kind)
         this.#history.add({ type: 'crashing', broker: id, kind })

@@ -89,6 +89,8 @@ export interface SimulatedClusterOptions {
   readonly network: SimulatedNetwork
   readonly chance: Chance
   readonly log: (level: LogLevel, message: string, fields: LogFields) => void
+  /** A process was struck in the middle of an event, which goes on without anybody seeing it. */
+  readonly struck: (id: number) => void
   /** A process is about to end, and has ended. */
   readonly ending: (id: number, kind: CrashKind | 'stop') => void
   readonly ended: (id: number, kind: CrashKind | 'stop') => void
@@ -296,6 +298,7 @@ export class SimulatedCluster {
       if (running === undefined) return
       // Nobody hears what it still says.
       running.life.struck = true
+      this.#options.struck(id)
       if (this.#cluster?.node(id).isUp) this.#cluster.network.stop(id)
       this.#env.afterwards(crash)
     })

@@ -2,9 +2,11 @@
  * What was replicated stays: what a leader's high watermark has passed is held by every in-sync replica, the same bytes, and by every later
  * leader; when all has healed, all replicas are the same.
  *
- * It may be lost in two cases, and no other. All replicas that were in sync or eligible are dead at one time, and one of them lost
- * it with its power, not having flushed it: nobody is left who is known to hold it. Or a topic allows unclean elections, and the
- * timeline names it as lost.
+ * It may be lost in two cases, and no other. All replicas that are in sync or eligible are dead at one time, and one of them lost
+ * it with its power, not having flushed it: nobody is left who is known to hold it. They may all be dead because the last of them dies,
+ * or because the controller takes out one that lives while those that stay are dead, which it does not know yet: with
+ * `min.insync.replicas=1` that one is not eligible any more, as in Kafka. Or a topic allows unclean elections, and the timeline
+ * names it as lost.
  */
 
 import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
@@ -38,6 +40,13 @@ export class CommittedLog extends ObservedLog {
   leader = ''
 }
 
+/** A replica in the moment in which its process was struck, in the middle of an event. */
+interface StruckReplica {
+  readonly logEndOffset: number
+  readonly highWatermark: number
+  readonly isLeader: boolean
+}
+
 export class Replicas implements Checker {
   readonly name = NAME
   readonly #cluster: SimulatedCluster
@@ -45,6 +54,8 @@ export class Replicas implements Checker {
   readonly #allowsUnclean: boolean
   readonly #listener: ReplicaListener
   readonly #logs = new Map<string, CommittedLog>()
+  /** By broker that was struck, and partition: what it had and knew in that moment. What it still does is seen by nobody. */
+  readonly #struck = new Map<number, Map<string, StruckReplica>>()
 
   constructor(
     cluster: SimulatedCluster,
@@ -83,7 +94,7 @@ export class Replicas implements Checker {
       this.#demandWhole(committed, partition, log, id)
       // Who led when something was lost, and does not know of it, speaks for nobody any more.
       if (committed.hasLost && !this.#leads(committed, partition, id)) continue
-      if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id)
+      if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id, log.highWatermark)
     }
   }
 
@@ -119,8 +130,7 @@ export class Replicas implements Checker {
   }
 
   /** The high watermark of a leader has moved: everybody has what it passed. */
-  #advance(committed: CommittedLog, partition: Partition, log: Log, id: number): void {
-    const { highWatermark } = log
+  #advance(committed: CommittedLog, partition: Partition, log: Log, id: number, highWatermark: number): void {
     const from = committed.endOffset
     const below = (batches: readonly ObservedBatch[] | undefined) =>
       batches?.filter(({ lastOffset }) => lastOffset < highWatermark)
@@ -189,18 +199,43 @@ export class Replicas implements Checker {
     return this.#cluster.cluster.image.topicsById.get(topicId)?.partitions[partition]
   }
 
+  /** A process is struck in the middle of an event, whose first half others may have seen: answers that tell of a new high watermark. */
+  struck(id: number): void {
+    if (!this.#cluster.isMade) return
+    const replicas = new Map<string, StruckReplica>()
+    for (const { key, isLeader, openedLog } of this.#cluster.cluster.broker(id).replicas.all()) {
+      if (openedLog === undefined) continue
+      const { logEndOffset, highWatermark } = openedLog
+      replicas.set(key, { logEndOffset, highWatermark, isLeader })
+    }
+    this.#struck.set(id, replicas)
+  }
+
   /** A process is about to end: what it holds of each log it may hold no more. */
   ending(id: number, kind: CrashKind | 'stop'): void {
     if (!this.#cluster.isMade) return
+    const struck = this.#struck.get(id)
+    this.#struck.delete(id)
     this.#cluster.do(() => {
       for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
         const log = partition.openedLog
-        if (log === undefined) continue
+        const atStrike = struck?.get(partition.key)
+        // A log that the process opened after it was struck, nobody has seen.
+        if (log === undefined || (struck !== undefined && atStrike === undefined)) continue
         const committed = this.#logOf(partition)
         this.#note(committed, id, log)
+        if (atStrike !== undefined) this.#noteStruck(committed, partition, log, id, atStrike)
         if (kind === 'power') committed.held.set(id, this.#durable(committed, id, log))
       }
     })
+  }
+
+  #noteStruck(committed: CommittedLog, partition: Partition, log: Log, id: number, atStrike: StruckReplica): void {
+    const { logEndOffset, highWatermark, isLeader } = atStrike
+    committed.held.set(id, Math.min(log.logEndOffset, logEndOffset))
+    if (!isLeader || (committed.hasLost && !this.#leads(committed, partition, id))) return
+    if (highWatermark <= committed.endOffset) return
+    this.#quietly(id, () => this.#advance(committed, partition, log, id, highWatermark))
   }
 
   /** In memory a power cut takes what would not be flushed on a disk: see `BrokerNode.kill`. */
@@ -212,20 +247,25 @@ export class Replicas implements Checker {
   /** A process has ended. */
   ended(): void {
     if (!this.#cluster.isMade) return
-    for (const committed of this.#logs.values()) {
-      const decided = this.#decided(committed)
-      if (decided === undefined) continue
-      const { isr, elr, lastKnownElr, leader } = decided
-      const members = new Set([...isr, ...elr, ...lastKnownElr, leader].filter(each => each >= 0))
-      if ([...members].some(each => this.#cluster.isCurrent(each))) continue
-      this.#cut(committed, Math.min(...[...members].map(each => committed.held.get(each) ?? 0)))
-    }
+    for (const committed of this.#logs.values()) this.#loseUnheld(committed)
+  }
+
+  /** When nobody lives any more who is known to hold everything, what the dead do not have is lost. */
+  #loseUnheld(committed: CommittedLog): void {
+    const decided = this.#decided(committed)
+    if (decided === undefined) return
+    const { isr, elr, lastKnownElr, leader } = decided
+    const members = new Set([...isr, ...elr, ...lastKnownElr, leader].filter(each => each >= 0))
+    if ([...members].some(each => this.#cluster.isCurrent(each))) return
+    this.#cut(committed, Math.min(...[...members].map(each => committed.held.get(each) ?? 0)))
   }
 
   #happened(event: ClusterEvent): void {
-    if (event.type !== 'lost') return
+    if (event.type === 'broker' || event.type === 'action') return
     const committed = this.of(event.topic, event.partition)
-    if (committed !== undefined && this.#allowsUnclean) this.#cut(committed, event.from)
+    if (committed === undefined) return
+    if (event.type !== 'lost') this.#loseUnheld(committed)
+    else if (this.#allowsUnclean) this.#cut(committed, event.from)
   }
 
   /** What lies from `offset` on is lost, perhaps. */
