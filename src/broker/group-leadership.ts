@@ -24,7 +24,7 @@ export class GroupLeadership {
   update(partition: Partition): void {
     if (partition.topic !== CONSUMER_OFFSETS) return
     const { index, leaderEpoch } = partition
-    if (partition.gone || partition.failure || !partition.isLeader) return this.resign(index)
+    if (partition.notLedBecause !== undefined) return this.resign(index)
     if (this.#epochs.get(index) === leaderEpoch) return
     try {
       this.#groups.elected(index, coordinatorLog(partition, this.#platform))

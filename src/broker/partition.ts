@@ -142,9 +142,11 @@ export class Partition {
     return this.#goneBecause !== undefined
   }
 
-  /** What whoever still waits for it is told. */
-  get goneBecause(): ErrorName | undefined {
-    return this.#goneBecause
+  /** What whoever needs the leader is told; undefined while this replica leads and its log is good. */
+  get notLedBecause(): ErrorName | undefined {
+    if (this.#goneBecause !== undefined) return this.#goneBecause
+    if (this.#failure !== undefined) return 'KAFKA_STORAGE_ERROR'
+    return this.isLeader ? undefined : 'NOT_LEADER_OR_FOLLOWER'
   }
 
   get image(): PartitionImage {

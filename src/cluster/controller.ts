@@ -34,7 +34,6 @@ import {
   unregisterBroker,
 } from './decisions/registration.ts'
 import { updateFeaturesDecision } from './decisions/update-features.ts'
-import { FailedReplicas } from './failed-replicas.ts'
 import type { MetadataLog } from './metadata-log.ts'
 import { Sessions } from './sessions.ts'
 
@@ -142,7 +141,6 @@ export class Controller {
   readonly #historyRecords: number
   readonly #subscriptions = new Map<number, Subscription>()
   readonly #sessions: Sessions
-  readonly #failedReplicas = new FailedReplicas()
   readonly #onRecord: ControllerOptions['onRecord']
   readonly #upkeep = new Map<string, Timer>()
 
@@ -293,7 +291,6 @@ export class Controller {
       nextOffset,
       floor: this.#floor,
       sessions: this.#sessions,
-      failedReplicas: this.#failedReplicas,
       get appended() {
         return decision.records.length
       },

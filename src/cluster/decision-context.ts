@@ -3,7 +3,6 @@ import type { TopicConfig } from '../broker/configs/topic-config.ts'
 import type { MetadataImage } from '../broker/metadata/image.ts'
 import type { MetadataRecord } from '../broker/metadata/records.ts'
 import type { Env } from '../util/env.ts'
-import type { FailedReplicas } from './failed-replicas.ts'
 import type { Sessions } from './sessions.ts'
 
 /** What a decision may look at, and where it puts its records. */
@@ -17,7 +16,6 @@ export interface DecisionContext {
   /** How many records this decision has appended so far. */
   readonly appended: number
   readonly sessions: Pick<Sessions, 'isAlive' | 'touch' | 'end'>
-  readonly failedReplicas: FailedReplicas
   /** The configs of a topic as all brokers see them. */
   topicConfig(topic: string): TopicConfig
   /** What the numbers that clients know begin with. */

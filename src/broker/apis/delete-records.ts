@@ -95,16 +95,11 @@ function isDone(part: Part): boolean {
   const { response, target } = part
   if (target === undefined) return true
   const { partition, offset } = target
-  const error = goneBecause(partition)
+  const error = partition.notLedBecause
   if (error !== undefined) {
     refuse(part, error)
     return true
   }
   response.lowWatermark = partition.lowWatermark
   return response.lowWatermark >= offset
-}
-
-function goneBecause(partition: Partition): ErrorName | undefined {
-  if (partition.failure !== undefined) return 'KAFKA_STORAGE_ERROR'
-  return partition.goneBecause ?? (partition.isLeader ? undefined : 'NOT_LEADER_OR_FOLLOWER')
 }

@@ -103,11 +103,14 @@ function describeOldPartition(topicId: string, partition: PartitionImage, broker
   }
 }
 
-/** A leader that is not there is none. A replica is offline with its broker; of its own this broker knows more. */
+/** A leader that is not there is none. A replica is offline with its broker, or by itself; of its own this broker knows first. */
 export function describePartition(topicId: string, partition: PartitionImage, broker: Broker) {
   const { partitionId, leaderEpoch, replicas, isr } = partition
-  const isFailed = () => broker.replicas.find(topicId, partitionId)?.failure !== undefined
-  const isOffline = (id: number) => broker.image.brokers.get(id)?.fenced !== false || (id === broker.id && isFailed())
+  const { image } = broker
+  const hasFailed = (id: number) =>
+    id === broker.id && broker.replicas.find(topicId, partitionId)?.failure !== undefined
+  const isOffline = (id: number) =>
+    image.brokers.get(id)?.fenced !== false || image.isReplicaOffline(id, topicId, partitionId) || hasFailed(id)
   const leader = isOffline(partition.leader) ? -1 : partition.leader
   return {
     errorCode: leader < 0 ? ERROR_CODES.LEADER_NOT_AVAILABLE : 0,

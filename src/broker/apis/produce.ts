@@ -196,10 +196,7 @@ function waitUntilStored(parts: Part[], request: Request, context: RequestContex
 function stored(part: Part, acks: number): boolean {
   const partition = part.partition as Partition
   const endOffset = part.endOffset as number
-  const error =
-    partition.goneBecause ??
-    (partition.failure && 'KAFKA_STORAGE_ERROR') ??
-    (partition.isLeader ? undefined : 'NOT_LEADER_OR_FOLLOWER')
+  const error = partition.notLedBecause
   if (error === undefined) {
     if (acks !== -1) return endOffset <= partition.storedOffset
     if (endOffset > partition.highWatermark) return false

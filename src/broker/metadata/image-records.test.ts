@@ -34,6 +34,7 @@ const MAKE: { [Type in MetadataRecord['type']]: () => MetadataRecord & { type: T
     brokerEpoch: below(2),
     fenced: coin(),
     inControlledShutdown: coin(),
+    offlineReplicas: coin() ? [] : [{ topicId: topicId(below(4)), partitions: [below(2)] }],
   }),
   topic: () => {
     const index = below(4)

@@ -8,7 +8,7 @@ import type { AppliedRecord } from './records.ts'
 
 /** Topics come before their partitions, and everything in the order in which it came to be. */
 export function* imageRecords(image: MetadataImage): Iterable<AppliedRecord> {
-  for (const broker of image.brokers.values()) yield { ...broker, type: 'registerBroker' }
+  for (const broker of image.brokers.values()) yield { ...broker, type: 'registerBroker' } as AppliedRecord
   for (const { name, topicId, partitions } of image.topicsById.values()) {
     yield { type: 'topic', name, topicId }
     for (const partition of partitions) yield { ...partition, type: 'partition', topicId } as AppliedRecord

@@ -1,5 +1,6 @@
 import type { TopicOverrides } from '../configs/topic-config.ts'
 import { collisionKey } from '../topic-names.ts'
+import { includesReplica, joinedReplicas, type OfflineReplicas, withoutReplica } from './offline-replicas.ts'
 import { Quotas } from './quotas.ts'
 import type { AppliedRecord } from './records.ts'
 import { ScramCredentials } from './scram.ts'
@@ -19,6 +20,8 @@ export interface BrokerImage {
   readonly fenced: boolean
   readonly incarnationId: string
   readonly inControlledShutdown: boolean
+  /** Replicas of it that cannot be used, though it lives. */
+  readonly offlineReplicas: readonly OfflineReplicas[]
 }
 
 /** True for brokers that may lead and be in sync. */
@@ -95,18 +98,21 @@ export class MetadataImage {
     return this.topicsByName.get(name)?.partitions[index]
   }
 
+  /** Whether a replica is known to have failed though its broker lives. */
+  isReplicaOffline(brokerId: number, topicId: string, partitionId: number): boolean {
+    const broker = this.brokers.get(brokerId)
+    return broker !== undefined && includesReplica(broker.offlineReplicas, topicId, partitionId)
+  }
+
   /** The only way in which an image changes. */
   apply(record: AppliedRecord): void {
     switch (record.type) {
       case 'registerBroker':
         this.brokers.set(record.brokerId, record)
         return
-      case 'brokerChange': {
-        const { brokerId, brokerEpoch, fenced, inControlledShutdown } = record
-        const broker = this.brokers.get(brokerId)
-        if (broker?.brokerEpoch === brokerEpoch) this.brokers.set(brokerId, { ...broker, fenced, inControlledShutdown })
+      case 'brokerChange':
+        this.#changeBroker(record)
         return
-      }
       case 'unregisterBroker':
         this.brokers.delete(record.brokerId)
         return
@@ -119,7 +125,10 @@ export class MetadataImage {
       }
       case 'partition': {
         const topic = this.topicsById.get(record.topicId)
-        if (topic !== undefined) topic.partitions[record.partitionId] = record
+        if (topic === undefined) return
+        topic.partitions[record.partitionId] = record
+        // One that is made there again later is another one.
+        this.#dropOffline(record.topicId, record.partitionId, record.replicas)
         return
       }
       case 'removeTopic':
@@ -142,9 +151,30 @@ export class MetadataImage {
     }
   }
 
+  #changeBroker(record: AppliedRecord & { type: 'brokerChange' }): void {
+    const { brokerId, brokerEpoch, fenced, inControlledShutdown } = record
+    const broker = this.brokers.get(brokerId)
+    if (broker?.brokerEpoch !== brokerEpoch) return
+    const offlineReplicas = joinedReplicas(broker.offlineReplicas, record.offlineReplicas, (topicId, partitionId) => {
+      const partition: PartitionImage | undefined = this.topicsById.get(topicId)?.partitions[partitionId]
+      return partition?.replicas.includes(brokerId) ?? false
+    })
+    this.brokers.set(brokerId, { ...broker, fenced, inControlledShutdown, offlineReplicas })
+  }
+
+  /** Forgets that replicas of a topic, or of one partition on other brokers than these, are offline: there are none. */
+  #dropOffline(topicId: string, partitionId?: number, replicas: readonly number[] = []): void {
+    for (const broker of this.brokers.values()) {
+      if (broker.offlineReplicas.length === 0 || replicas.includes(broker.brokerId)) continue
+      const offlineReplicas = withoutReplica(broker.offlineReplicas, topicId, partitionId)
+      this.brokers.set(broker.brokerId, { ...broker, offlineReplicas })
+    }
+  }
+
   #removeTopic(topicId: string): void {
     const topic = this.topicsById.get(topicId)
     if (topic === undefined) return
+    this.#dropOffline(topicId)
     this.topicsById.delete(topicId)
     this.topicsByName.delete(topic.name)
     this.#namesByCollisionKey.delete(collisionKey(topic.name))

@@ -26,6 +26,9 @@ import { ByteWriter } from '../../util/byte-writer.ts'
  * nobody outside reads this log.
  */
 
+/** See `OfflineReplicas`. */
+const offlineReplicas = () => array(struct({ topicId: uuid(), partitions: array(int32()) }))
+
 const registerBroker = message({
   name: 'RegisterBrokerRecord',
   versions: [0, 0],
@@ -40,6 +43,7 @@ const registerBroker = message({
     // The same for as long as the process lives: another one under the same id is another broker.
     incarnationId: uuid().tagged(0, 0),
     inControlledShutdown: bool().tagged(1, 0),
+    offlineReplicas: offlineReplicas().tagged(2, 0),
   }),
 })
 
@@ -50,12 +54,18 @@ const unregisterBroker = message({
   body: struct({ brokerId: int32(), brokerEpoch: int64() }),
 })
 
-/** A broker is fenced or not, shuts down or not: how it is from now on. */
+/** A broker is fenced or not, shuts down or not: how it is from now on. And replicas of it that are offline, besides those that were. */
 const brokerChange = message({
   name: 'BrokerRegistrationChangeRecord',
   versions: [0, 0],
   flexible: 0,
-  body: struct({ brokerId: int32(), brokerEpoch: int64(), fenced: bool(), inControlledShutdown: bool() }),
+  body: struct({
+    brokerId: int32(),
+    brokerEpoch: int64(),
+    fenced: bool(),
+    inControlledShutdown: bool(),
+    offlineReplicas: offlineReplicas().tagged(0, 0),
+  }),
 })
 
 const topic = message({

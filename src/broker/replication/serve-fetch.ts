@@ -127,7 +127,10 @@ interface Result {
 
 const NO_MARKS = { highWatermark: -1, logStartOffset: -1, logEndOffset: -1 }
 
-function marks({ log: { highWatermark, logStartOffset, logEndOffset } }: Partition) {
+/** Where the log stands; of one that failed that is not known. */
+function marks({ openedLog }: Partition) {
+  if (openedLog === undefined) return NO_MARKS
+  const { highWatermark, logStartOffset, logEndOffset } = openedLog
   return { highWatermark, logStartOffset, logEndOffset }
 }
 
@@ -139,7 +142,7 @@ function replyOf(results: Result[]): ReplicaFetchReply {
 function enough(results: Result[], minBytes: number): boolean {
   let bytes = 0
   for (const { target, partition } of results) {
-    if (partition === undefined || partition.gone || partition.failure || !partition.isLeader) return true
+    if (partition === undefined || partition.notLedBecause !== undefined) return true
     if (partition.leaderEpoch !== target.currentLeaderEpoch) return true
     if (target.fetchOffset > partition.log.logEndOffset) return true
     bytes += availableBytes(partition.log, target.fetchOffset, 'log_end', target.maxBytes)

@@ -35,7 +35,8 @@ function alter(brokerId: number, proposal: IsrProposal, context: DecisionContext
   const { leaderRecoveryState } = proposal
   const isr = proposal.isr.map(member => member.brokerId)
   const election = context.topicConfig(topic.name).boolean('unclean.leader.election.enable') ? 'unclean' : 'online'
-  const next = changePartition(partition, { isr, leaderRecoveryState, election }, rulesOf(topic.name, context))
+  const rules = rulesOf(topic, partition.partitionId, context)
+  const next = changePartition(partition, { isr, leaderRecoveryState, election }, rules)
   if (next === undefined) return 'NONE'
   context.append({ type: 'partition', topicId: topic.topicId, ...next })
   // The reassignment that this completed took the leader away: he hears of it from the metadata.
@@ -44,7 +45,7 @@ function alter(brokerId: number, proposal: IsrProposal, context: DecisionContext
 
 function refusalOf(
   brokerId: number,
-  { leaderEpoch, partitionEpoch, isr, leaderRecoveryState }: IsrProposal,
+  { topicId, leaderEpoch, partitionEpoch, isr, leaderRecoveryState }: IsrProposal,
   partition: PartitionImage,
   { image }: DecisionContext,
 ): ErrorName | undefined {
@@ -58,7 +59,8 @@ function refusalOf(
   if (leaderRecoveryState !== 0 && ids.length > 1) return 'INVALID_REQUEST'
   const isIneligible = isr.some(member => {
     const broker = image.brokers.get(member.brokerId)
-    if (!isActive(broker)) return true
+    // One whose log has failed has nothing, whatever it had when it last fetched.
+    if (!isActive(broker) || image.isReplicaOffline(member.brokerId, topicId, partition.partitionId)) return true
     return member.brokerEpoch !== -1 && member.brokerEpoch !== broker?.brokerEpoch
   })
   return isIneligible ? 'INELIGIBLE_REPLICA' : undefined

@@ -1,5 +1,5 @@
 import type { ControllerMessages } from '../../broker/link.ts'
-import type { PartitionImage } from '../../broker/metadata/image.ts'
+import type { PartitionImage, TopicImage } from '../../broker/metadata/image.ts'
 import { ERROR_CODES, KafkaError } from '../../protocol/errors.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { rulesOf } from './broker-changes.ts'
@@ -58,7 +58,7 @@ function elect(name: string, partitionId: number, electionType: number, context:
     if (partition === undefined) {
       throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION', `No such partition as ${name}-${partitionId}`)
     }
-    const next = afterElection(name, partition, electionType, context)
+    const next = afterElection(topic, partition, electionType, context)
     context.append({ type: 'partition', topicId: topic.topicId, ...next })
     return { partitionId, errorCode: 0, errorMessage: null }
   } catch (error) {
@@ -68,7 +68,7 @@ function elect(name: string, partitionId: number, electionType: number, context:
 }
 
 function afterElection(
-  topic: string,
+  topic: TopicImage,
   partition: PartitionImage,
   electionType: number,
   context: DecisionContext,
@@ -78,7 +78,7 @@ function afterElection(
     throw new KafkaError('ELECTION_NOT_NEEDED', 'Leader election not needed for topic partition.')
   }
   const election = electionType === UNCLEAN ? 'unclean' : 'preferred'
-  const next = changePartition(partition, { election }, rulesOf(topic, context))
+  const next = changePartition(partition, { election }, rulesOf(topic, partition.partitionId, context))
   if (next !== undefined && next.leader !== leader) return next
   if (electionType === UNCLEAN) {
     throw new KafkaError('ELIGIBLE_LEADERS_NOT_AVAILABLE', 'No eligible leader is available.')

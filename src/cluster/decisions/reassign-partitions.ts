@@ -49,7 +49,7 @@ function reassign(
   }
   const change =
     replicas === null ? cancelled(name, partition, context) : moved(partition, replicas, mayChangeFactor, context)
-  const next = changePartition(partition, change, rulesOf(name, context))
+  const next = changePartition(partition, change, rulesOf(topic, partitionId, context))
   if (next !== undefined) context.append({ type: 'partition', topicId: topic.topicId, ...next })
 }
 

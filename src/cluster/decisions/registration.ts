@@ -31,7 +31,7 @@ export function registerBroker(
     else if (!isClean) distrustBroker(brokerId, context)
     else if (sendsHeartbeats) withdrawBroker(brokerId, context)
   }
-  context.failedReplicas.forget(brokerId)
+  // A new registration says nothing of replicas that failed: the broker tries its disk anew, and tells again what it finds.
   // The records of this decision are one batch: the offset of this one is the epoch.
   const brokerEpoch = context.nextOffset + context.appended
   const fenced = sendsHeartbeats
@@ -43,7 +43,7 @@ export function registerBroker(
     context.sessions.touch(brokerId)
   } else {
     context.sessions.end(brokerId)
-    admitBroker(brokerId, context)
+    admitBroker(brokerId, context, { isRestarted: true })
   }
   return { error: 'NONE', brokerEpoch }
 }
