@@ -208,10 +208,10 @@ export class Replicas {
     return partitions?.filter(partition => partition !== undefined) ?? []
   }
 
-  /** Logs that are none of this broker's any more move out of the way. */
-  setStraysAside(): void {
+  /** Logs that are none of this broker's any more, by what it knows or by another image, move out of the way. */
+  setStraysAside(image = this.#image): void {
     this.directory.setStraysAside((topic, partition, topicId) => {
-      const known = this.#image.topicsByName.get(topic)
+      const known = image.topicsByName.get(topic)
       const isOurs = known?.partitions[partition]?.replicas.includes(this.#brokerId) ?? false
       return isOurs && (topicId === undefined || topicId === known?.topicId)
     })

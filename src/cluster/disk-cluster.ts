@@ -34,11 +34,8 @@ export class DiskCluster implements StandaloneCluster {
     const { nodeId: id, brokerEpoch: previousBrokerEpoch, clusterId } = directory
     this.cluster = new Cluster({ ...options, clusterId, brokers: [{ id, storage, platform, previousBrokerEpoch }] })
     this.broker.replicas.directory.foundClosed(directory.cleanShutdown)
-    const { image } = this.cluster
-    this.broker.replicas.directory.setStraysAside((topic, partition, topicId) => {
-      const known = image.topicsByName.get(topic)
-      return known?.partitions[partition] !== undefined && (topicId === undefined || topicId === known.topicId)
-    })
+    // The broker knows nothing yet; what the controller has decided is loaded.
+    this.broker.replicas.setStraysAside(this.cluster.image)
   }
 
   get clusterId(): string {
