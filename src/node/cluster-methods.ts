@@ -9,7 +9,7 @@ import type { TopicImage } from '../broker/metadata/image.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import { mergeByTime, placesOf, type TopicRecord, type TopicRecordInput } from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
-import type { Cluster, TopicDeclaration } from '../cluster/index.ts'
+import type { Hub, TopicDeclaration } from '../cluster/index.ts'
 import { coordinatorPartition } from '../core/java-hash.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { GroupGoal, TopicMethods } from './broker-methods.ts'
@@ -17,7 +17,7 @@ import { OttlaError } from './errors.ts'
 import { WAIT_TIMEOUT_MS } from './fault-handles.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { leaderMoved } from './local-node.ts'
-import type { LedOffsets, NodeMethods } from './node-methods.ts'
+import type { ClusterNode, LedOffsets, NodeMethods } from './node-methods.ts'
 import { invalid } from './options.ts'
 import type { SystemEnv } from './system-env.ts'
 import type { Wait, Waits } from './waits.ts'
@@ -30,9 +30,9 @@ const PASSING = ['LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER', 'UNKNOWN_TOPI
 
 interface ClusterMethodsOptions {
   readonly env: SystemEnv
-  readonly cluster: Cluster
+  readonly hub: Hub
   /** By the ids of the brokers. */
-  readonly nodes: ReadonlyMap<number, NodeMethods>
+  readonly nodes: ReadonlyMap<number, ClusterNode>
   readonly waits: Waits
 }
 
@@ -45,13 +45,13 @@ interface Led {
 
 export class ClusterMethods implements TopicMethods {
   readonly #env: SystemEnv
-  readonly #cluster: Cluster
-  readonly #nodes: ReadonlyMap<number, NodeMethods>
+  readonly #hub: Hub
+  readonly #nodes: ReadonlyMap<number, ClusterNode>
   readonly #waits: Waits
 
-  constructor({ env, cluster, nodes, waits }: ClusterMethodsOptions) {
+  constructor({ env, hub, nodes, waits }: ClusterMethodsOptions) {
     this.#env = env
-    this.#cluster = cluster
+    this.#hub = hub
     this.#nodes = nodes
     this.#waits = waits
   }
@@ -59,7 +59,7 @@ export class ClusterMethods implements TopicMethods {
   async requests(filter: RequestFilter = {}): Promise<ClusterRequestLogRecord[]> {
     const lists = await Promise.all(
       [...this.#nodes].map(async ([broker, node]) => {
-        return (await node.requests(filter)).map(record => ({ ...record, broker }))
+        return (await node.methods.requests(filter)).map(record => ({ ...record, broker }))
       }),
     )
     const all = lists.flat().sort((a, b) => a.at - b.at)
@@ -71,27 +71,27 @@ export class ClusterMethods implements TopicMethods {
   }
 
   async createTopic(topic: TopicDeclaration) {
-    const refused = await this.#env.settled(() => this.#cluster.createTopics([topic]))
+    const refused = await this.#env.settled(() => this.#hub.createTopics([topic]))
     if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
   }
 
   #topic(name: string): TopicImage | undefined {
-    return this.#cluster.image.topicsByName.get(name)
+    return this.#hub.image.topicsByName.get(name)
   }
 
   /** @throws KafkaError when nobody leads that could be asked */
   #led(topicId: string, partition: number): Led {
-    const topic = this.#cluster.image.topicsById.get(topicId)
+    const topic = this.#hub.image.topicsById.get(topicId)
     const image = topic?.partitions[partition]
     if (topic === undefined || image === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
     const { leader, leaderEpoch } = image
     const name = `${topic.name}-${partition}`
     if (leader < 0) throw new KafkaError('LEADER_NOT_AVAILABLE', `nobody leads ${name}`)
-    const { state } = this.#cluster.node(leader)
+    const { state } = this.#hub.place(leader)
     if (state !== 'running') {
       throw new KafkaError('LEADER_NOT_AVAILABLE', `broker ${leader}, which leads ${name}, is ${state}`)
     }
-    return { node: this.#nodes.get(leader) as NodeMethods, leader, leaderEpoch }
+    return { node: (this.#nodes.get(leader) as ClusterNode).methods, leader, leaderEpoch }
   }
 
   /** Asks every leader once for all that it leads of a topic; the answers are in the order of the partitions. */
@@ -201,7 +201,7 @@ export class ClusterMethods implements TopicMethods {
       timeoutMs: 2 * WAIT_TIMEOUT_MS,
       look: () => {
         if (settled) return true
-        const topic = this.#cluster.image.topicsById.get(topicId)
+        const topic = this.#hub.image.topicsById.get(topicId)
         const now = topic?.partitions[partition]
         if (now?.leader === led.leader && now.leaderEpoch === led.leaderEpoch) return undefined
         throw leaderMoved(topic?.name ?? topicId, partition)
@@ -255,7 +255,7 @@ export class ClusterMethods implements TopicMethods {
     const group = await node.coordinatedGroup(groupId)
     const offsets = new Map<string, LedOffsets[]>()
     for (const id of new Set(group.partitions.map(each => each.topicId))) {
-      const topic = this.#cluster.image.topicsById.get(id)
+      const topic = this.#hub.image.topicsById.get(id)
       if (topic === undefined) throw new KafkaError('UNKNOWN_TOPIC_OR_PARTITION')
       offsets.set(id, await this.#offsets(topic))
     }
@@ -287,8 +287,8 @@ export class ClusterMethods implements TopicMethods {
   }
 
   async evictMembers(groupId?: string) {
-    const running = [...this.#nodes].filter(([id]) => this.#cluster.node(id).state === 'running')
-    const counts = await Promise.all(running.map(([, node]) => node.evictMembers(groupId)))
+    const running = [...this.#nodes].filter(([id]) => this.#hub.place(id).state === 'running')
+    const counts = await Promise.all(running.map(([, node]) => node.methods.evictMembers(groupId)))
     return counts.reduce((sum, count) => sum + count, 0)
   }
 

@@ -3,9 +3,11 @@
  * alone, with the difference that a broker among others answers for what it leads and coordinates, and refuses the rest as it
  * would refuse clients. Whoever puts the answers together is cluster-methods.ts.
  */
+import type { FaultRule } from '../broker/faults/fault-rule.ts'
+import type { TallyCells } from '../broker/faults/tally.ts'
 import type { CoordinatedGroup, ReadableOffsets } from '../broker/group-view.ts'
 import type { TopicRecord, TopicRecordInput } from '../broker/topic-access.ts'
-import type { BrokerMethods } from './broker-methods.ts'
+import type { BrokerMethods, FaultId } from './broker-methods.ts'
 
 /** From where to where a leader lets a partition be read. */
 export interface LedOffsets extends ReadableOffsets {
@@ -14,18 +16,7 @@ export interface LedOffsets extends ReadableOffsets {
 }
 
 /** What both kinds of brokers can do, for a broker of a cluster without waiting. */
-type Shared = Pick<
-  BrokerMethods,
-  | 'describe'
-  | 'requests'
-  | 'evictMembers'
-  | 'addFault'
-  | 'addNamedFault'
-  | 'endFault'
-  | 'faultCount'
-  | 'heldBy'
-  | 'releaseFrom'
->
+type Shared = Pick<BrokerMethods, 'describe' | 'requests' | 'evictMembers' | 'addNamedFault' | 'endFault'>
 
 /**
  * Arguments and results can be cloned. Whoever does not lead what is asked for throws a `KafkaError`, NOT_LEADER_OR_FOLLOWER as a rule.
@@ -49,4 +40,32 @@ export interface NodeMethods extends Shared {
   clearRecords(topicId: string, partitions: readonly number[]): Promise<void>
   /** @throws KafkaError LEADER_NOT_AVAILABLE while the broker has not loaded the partition that keeps the group */
   coordinatedGroup(groupId: string): Promise<CoordinatedGroup>
+  /** @param tally where it counts, with all brokers that have the same fault */
+  addFault(rule: FaultRule, tally: TallyCells): Promise<FaultId>
+  /** The places of the requests that wait at a fault here, among all that ever waited at it. */
+  heldBy(id: FaultId): Promise<number[]>
+  /** Lets those go on whose place is not behind `last`, or all, which ends the fault here. Resolves with how many went. */
+  releaseFrom(id: FaultId, last?: number): Promise<number>
+}
+
+/** What is done to one broker of a cluster. */
+export interface NodeControls {
+  /** Accepts connections; resolves with the port, which is any that is free for 0. */
+  listen(port: number): Promise<number>
+  /** Tells the controller where it listens. Resolves once the cluster has let the broker in. */
+  register(): Promise<void>
+  kill(powerLoss: boolean): Promise<void>
+  /** In good order: leadership moves away first. */
+  stop(): Promise<void>
+  /** Starts the broker again on what it left, on the same port. Resolves once the cluster has let it in. */
+  start(): Promise<void>
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** The end, in good order; nothing may be called afterwards. */
+  close(): Promise<void>
+}
+
+/** One broker of a cluster, in whichever thread it runs. */
+export interface ClusterNode extends NodeControls {
+  readonly methods: NodeMethods
 }

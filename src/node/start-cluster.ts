@@ -4,16 +4,17 @@
  */
 
 import { join } from 'node:path'
-import { Gate } from '../cluster/gate.ts'
-import { Cluster } from '../cluster/index.ts'
+import { Hub } from '../cluster/index.ts'
 import { Losses } from '../cluster/losses.ts'
 import { Timeline } from '../cluster/timeline.ts'
-import { ClusterHandle, type ClusterParts } from './cluster-handle.ts'
+import { BrokerHandle, type BrokerParts } from './cluster-broker.ts'
+import { ClusterHandle, type ClusterParts, endCluster } from './cluster-handle.ts'
+import { openNodes } from './cluster-nodes.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
-import { type ClusterStorage, CONTROLLER_DIRECTORY, openClusterStorage } from './cluster-storage.ts'
-import { ClusterTcp } from './cluster-tcp.ts'
-import { OttlaError, toError } from './errors.ts'
-import { makeLog } from './log.ts'
+import { CONTROLLER_DIRECTORY, type ControllerStorage, openControllerStorage } from './cluster-storage.ts'
+import { OttlaError } from './errors.ts'
+import { type LogFunction, makeLog } from './log.ts'
+import type { ClusterNode } from './node-methods.ts'
 import { failed, metadataFailure } from './open-cluster.ts'
 import { nodeRecordsPlatform } from './records-platform.ts'
 import type { RunningCluster } from './running-cluster.ts'
@@ -57,14 +58,7 @@ export async function launchCluster<Handle extends ClusterHandle>(
     },
   })
   try {
-    const { dataDir, limits } = checked
-    const storage = await openClusterStorage(env, { dataDir, ...limits })
-    try {
-      return await start({ options: checked, env, storage, onFatal, handleOf })
-    } catch (error) {
-      await storage.close()
-      throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
-    }
+    return await start({ options: checked, env, log, onFatal, handleOf })
   } catch (error) {
     env.close()
     throw error
@@ -74,48 +68,67 @@ export async function launchCluster<Handle extends ClusterHandle>(
 interface Start<Handle> {
   readonly options: CheckedClusterOptions
   readonly env: SystemEnv
-  readonly storage: ClusterStorage
+  readonly log: LogFunction
   readonly onFatal: (error: Error) => void
   readonly handleOf: (parts: ClusterParts) => Handle
 }
 
-async function start<Handle extends ClusterHandle>({
-  options,
-  env,
-  storage,
-  onFatal,
-  handleOf,
-}: Start<Handle>): Promise<Handle> {
+async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promise<Handle> {
+  const { options, env } = given
+  const { dataDir } = options
+  const storage = await openControllerStorage(env, { dataDir, openFiles: options.limits.openFiles })
   const timeline = new Timeline(() => env.now())
-  const brokers = []
-  for (const { id, rack } of options.brokers) {
-    brokers.push({ id, rack, platform: nodeRecordsPlatform, ...(await storage.open(id)) })
-  }
-  const cluster = new Cluster({
-    env,
-    brokers,
-    clusterId: storage.clusterId,
-    controllerStorage: storage.controller,
-    mayFail: true,
-    configs: options.configs,
-    keepsFields: options.trace,
-    limits: options.limits,
-    onRecord: (record, image) => timeline.record(record, image),
-    onMetadataFailure: ({ message }) => onFatal(metadataFailure(String(options.dataDir), message)),
-    onFatal: error => onFatal(toError(error)),
-  })
-  const tcp = new ClusterTcp(env, options)
-  const losses = new Losses(cluster, timeline)
-  const handle = handleOf({ env, cluster, storage, tcp, timeline, losses })
+  let hub: Hub
   try {
-    for (const { id, port } of options.brokers) await tcp.listen(id, port, new Gate(cluster.node(id)))
-    await env.settled(() => handle.registerAll())
-    const refused = await env.settled(() => cluster.createTopics(options.topics))
-    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+    hub = newHub(given, storage, timeline)
   } catch (error) {
-    await handle.close()
+    await storage.close()
+    throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
+  }
+  const nodes = new Map<number, ClusterNode>()
+  const parts = { env, hub, nodes, storage, timeline, events: env }
+  try {
+    await openNodes({ ...given, hub, nodes })
+    const brokers = await listen(options, { ...parts, losses: new Losses(hub, timeline) })
+    const handle = given.handleOf({ ...parts, brokers })
+    await Promise.all([...nodes.values()].map(node => node.register()))
+    const refused = await env.settled(() => hub.createTopics(options.topics))
+    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+    env.log('info', 'listening', { bootstrapServers: handle.bootstrapServers, clusterId: handle.clusterId })
+    return handle
+  } catch (error) {
+    await endCluster(parts)
     throw error
   }
-  env.log('info', 'listening', { bootstrapServers: handle.bootstrapServers, clusterId: handle.clusterId })
-  return handle
+}
+
+function newHub(
+  { options, env, onFatal }: Omit<Start<unknown>, 'handleOf'>,
+  { clusterId, storage }: ControllerStorage,
+  timeline: Timeline,
+): Hub {
+  return new Hub({
+    env,
+    brokerIds: options.brokers.map(({ id }) => id),
+    storage,
+    platform: nodeRecordsPlatform,
+    mayFail: true,
+    configs: options.configs,
+    clusterId,
+    onRecord: (record, image) => timeline.record(record, image),
+    onMetadataFailure: ({ message }) => onFatal(metadataFailure(String(options.dataDir), message)),
+  })
+}
+
+/** All brokers accept connections, so that each can tell the controller its port. */
+async function listen(
+  { brokers, advertised: { host } }: CheckedClusterOptions,
+  { hub, nodes, ...shared }: Pick<BrokerParts, 'env' | 'timeline' | 'losses'> & Pick<ClusterParts, 'hub' | 'nodes'>,
+): Promise<BrokerHandle[]> {
+  const handles: BrokerHandle[] = []
+  for (const { id, port, rack } of brokers) {
+    const node = nodes.get(id) as ClusterNode
+    handles.push(new BrokerHandle({ ...shared, place: hub.place(id), node, host, rack, port: await node.listen(port) }))
+  }
+  return handles
 }

@@ -15,7 +15,7 @@ export interface Wait<T> {
 }
 
 /** Whose events are looked at. */
-interface Eventful {
+export interface Eventful {
   /** Calls `listener` after each event; the function returned ends that. */
   afterEvents(listener: () => void): () => void
 }
