@@ -72,6 +72,8 @@ export class ClusterFaultSchedule {
         return this.#later(chance.between(100, 4000), () => cluster.resume(id))
       case 'elections':
         return this.#elect(id)
+      case 'reassignments':
+        return this.#reassign(id)
       case 'clockJumps':
         return cluster.moveClock(id, chance.pick([-HOUR_MS, -3000, 3000, HOUR_MS]))
       default:
@@ -119,6 +121,24 @@ export class ClusterFaultSchedule {
     const electionType = this.#plan.unclean && this.#chance.maybe(0.5) ? 1 : 0
     const request = { electionType, topicPartitions: null, timeoutMs: 1000 }
     cluster.do(() => ask('electLeaders', request, { broker: cluster.cluster.broker(id), apiVersion: 2 }))
+  }
+
+  /** A partition gets other replicas, in another order or number; or what is under way of that is called off. */
+  #reassign(id: number): void {
+    const { cluster, trace } = this.#targets
+    const chance = this.#chance
+    const all = [...cluster.cluster.image.topicsByName.values()]
+    const partitions = all.flatMap(({ name, partitions }) => partitions.map(each => ({ name, ...each })))
+    const { name, partitionId, addingReplicas, removingReplicas } = chance.pick(partitions)
+    const isMoving = addingReplicas.length + removingReplicas.length > 0
+    const count = chance.pick([1, 2, 2, 3, 3])
+    const replicas = isMoving && chance.maybe(0.3) ? null : chance.shuffled(this.#plan.brokerIds).slice(0, count)
+    trace(`reassigning ${name}-${partitionId}: ${replicas}`)
+    if (!cluster.isCurrent(id)) return
+    const topics = [{ name, partitions: [{ partitionIndex: partitionId, replicas }] }]
+    const request = { timeoutMs: 1000, allowReplicationFactorChange: true, topics }
+    const context = { broker: cluster.cluster.broker(id), apiVersion: 1 }
+    cluster.do(() => ask('alterPartitionReassignments', request, context))
   }
 
   /** Between two events, or in the middle of one, between two changes of the disk. */

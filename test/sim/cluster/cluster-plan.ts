@@ -25,6 +25,8 @@ export interface ClusterFaults {
   readonly elections: number
   /** A broker's clock goes on by itself, or back. */
   readonly clockJumps: number
+  /** A partition gets other replicas. */
+  readonly reassignments: number
 }
 
 export interface ClusterPlan extends Omit<Plan, 'faults'> {
@@ -91,5 +93,6 @@ function drawFaults(chance: Chance): ClusterFaults {
     doubledLinks: some(0.3, 4),
     elections: some(0.4, 6),
     clockJumps: some(0.2, 3),
+    reassignments: some(0.35, 5),
   }
 }

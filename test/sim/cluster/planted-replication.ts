@@ -77,4 +77,16 @@ export const PLANTED_REPLICATION: readonly PlantedReplicationFault[] = [
       return () => Object.defineProperty(Leadership.prototype, 'maximalIsr', original)
     },
   },
+  {
+    name: 'takes replicas that are being added for in sync',
+    plan: { unclean: false, faults: { reassignments: 12, kills: 2, slowLinks: 3 } },
+    plant: () =>
+      replace(MetadataImage.prototype, 'apply', original => {
+        return function (this: MetadataImage, record: AppliedRecord) {
+          if (record.type !== 'partition' || record.addingReplicas.length === 0) return original.call(this, record)
+          const isr = [...new Set([...record.isr, ...record.addingReplicas])]
+          original.call(this, { ...record, isr })
+        }
+      }),
+  },
 ]

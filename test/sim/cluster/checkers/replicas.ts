@@ -38,6 +38,12 @@ export class CommittedLog extends ObservedLog {
   readonly flushed = new Map<number, number>()
   /** Who was looked at as its leader, and in which epoch. */
   leader = ''
+
+  /** The broker has no replica of it. */
+  forget(id: number): void {
+    this.held.delete(id)
+    this.flushed.delete(id)
+  }
 }
 
 /** A replica in the moment in which its process was struck, in the middle of an event. */
@@ -85,7 +91,12 @@ export class Replicas implements Checker {
   }
 
   #look(id: number): void {
-    for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
+    const { replicas } = this.#cluster.cluster.broker(id)
+    for (const committed of this.#logs.values()) {
+      // It has moved away: another that comes in its place begins with nothing.
+      if (replicas.find(committed.topicId, committed.partition) === undefined) committed.forget(id)
+    }
+    for (const partition of replicas.all()) {
       const log = partition.openedLog
       if (log === undefined) continue
       const committed = this.#logOf(partition)
