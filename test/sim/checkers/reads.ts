@@ -4,6 +4,7 @@
  */
 
 import { type Checker, type HistoryEvent, Violation } from '../history.ts'
+import type { ObservedLog } from '../observed-log.ts'
 import type { LogContents } from './log-contents.ts'
 
 const NAME = 'reads'
@@ -27,8 +28,10 @@ export class Reads implements Checker {
     const place = `${topic}-${partition}`
     if (this.#lost.has(`${place} ${value}`)) return
     const logs = this.#contents().of(topic, partition)
-    const isDamaged = logs.some(log => log.isDamaged) && this.#sent.get(value) === place
-    if (isDamaged || logs.some(log => log.recordAt(offset)?.id === value)) return
+    // What a log took in the event in which it failed, nobody could look at.
+    const isUnseen = (log: ObservedLog) => log.isDamaged || (log.isStale && offset >= log.endOffset)
+    if (logs.some(isUnseen) && this.#sent.get(value) === place) return
+    if (logs.some(log => log.recordAt(offset)?.id === value)) return
     const found = logs.map(log => log.recordAt(offset)?.id).join(' or ')
     throw new Violation(NAME, `${value} was read at ${place} ${offset}, where the log has ${found}`)
   }
