@@ -69,8 +69,8 @@ export interface ControllerMessages {
   tidy: { request: { balance: boolean }; reply: Record<never, never> }
   /** Of no client: what tests and a replaced cluster ask for. */
   raiseLeaderEpochs: {
-    /** A topic, or null for all; a partition of it, or −1 for all; the least epoch that they get. */
-    request: { topic: string | null; partition: number; atLeast: number }
+    /** A topic, or null for all; a partition of it, or −1 for all; the least epoch that they get; whether others are to lead that are in sync. */
+    request: { topic: string | null; partition: number; atLeast: number; elsewhere?: boolean }
     reply: Record<never, never>
   }
 }

@@ -127,10 +127,15 @@ export class Hub {
     })
   }
 
-  /** Raises the leader epochs of all partitions, or those of one topic, as an election of the same leaders does. */
-  raiseLeaderEpochs(options: { topic?: string; partition?: number; atLeast?: number } = {}): Later<void> {
-    const { topic = null, partition = -1, atLeast = 0 } = options
-    return this.#controller.handle('raiseLeaderEpochs', { topic, partition, atLeast }).map(() => undefined)
+  /**
+   * Raises the leader epochs of all partitions, or those of one topic, as an election of the same leaders does; with `elsewhere` others
+   * lead that are in sync, where there are any.
+   */
+  raiseLeaderEpochs(
+    options: { topic?: string; partition?: number; atLeast?: number; elsewhere?: boolean } = {},
+  ): Later<void> {
+    const { topic = null, partition = -1, atLeast = 0, elsewhere = false } = options
+    return this.#controller.handle('raiseLeaderEpochs', { topic, partition, atLeast, elsewhere }).map(() => undefined)
   }
 
   /** Nothing is decided by itself any more, and nobody is told. */

@@ -56,6 +56,12 @@ export type TopicMethods = Pick<
   | 'trace'
 >
 
+/** What there is to faults on demand, of one broker or of several. */
+export type FaultMethods = Pick<
+  BrokerMethods,
+  'addFault' | 'addNamedFault' | 'endFault' | 'faultCount' | 'metBy' | 'heldBy' | 'arrivedAt' | 'releaseFrom'
+>
+
 /** Stands for a state that the broker keeps; it can be sent to wherever the broker is driven from. */
 export interface BrokerSnapshot {
   readonly clusterId: string

@@ -6,6 +6,9 @@ import type { RequestFilter } from '../broker/request-log.ts'
 import type { Losses } from '../cluster/losses.ts'
 import type { Place } from '../cluster/place.ts'
 import type { Timeline } from '../cluster/timeline.ts'
+import type { FaultMethods } from './broker-methods.ts'
+import type { ClusterFaults } from './cluster-faults.ts'
+import { RequestFaulter } from './faults-on-demand.ts'
 import type { ClusterNode } from './node-methods.ts'
 import type { ClusterBroker } from './running-cluster.ts'
 import type { SystemEnv } from './system-env.ts'
@@ -19,9 +22,10 @@ export interface BrokerParts {
   readonly rack: string | undefined
   readonly timeline: Timeline
   readonly losses: Losses
+  readonly faults: ClusterFaults
 }
 
-export class BrokerHandle implements ClusterBroker {
+export class ClusterBrokerHandle extends RequestFaulter implements ClusterBroker {
   readonly id: number
   readonly host: string
   readonly port: number
@@ -29,6 +33,7 @@ export class BrokerHandle implements ClusterBroker {
   readonly #parts: BrokerParts
 
   constructor(parts: BrokerParts) {
+    super()
     this.#parts = parts
     this.id = parts.place.id
     this.host = parts.host
@@ -60,7 +65,22 @@ export class BrokerHandle implements ClusterBroker {
   async restart(): Promise<void> {
     await this.stop()
     this.#act('started', () => {})
-    await this.#parts.node.start()
+    await this.#start()
+  }
+
+  /** It has its faults again before anybody can ask it. */
+  async #start(): Promise<void> {
+    const { env, faults, node, place } = this.#parts
+    let faulty: Promise<void> | undefined
+    const end = env.afterEvents(() => {
+      if (place.isUp) faulty ??= faults.started(this.id)
+    })
+    try {
+      await node.start()
+    } finally {
+      end()
+    }
+    await (faulty ?? faults.started(this.id))
   }
 
   async pause(): Promise<void> {
@@ -72,6 +92,11 @@ export class BrokerHandle implements ClusterBroker {
     if (this.state !== 'paused') return
     this.#act('resumed', () => this.#parts.place.resume())
     await this.#parts.node.resume()
+  }
+
+  /** @internal */
+  protected get faultMethods(): FaultMethods {
+    return this.#parts.faults.in(this.id)
   }
 
   async describe() {

@@ -8,23 +8,27 @@ import { CONTROLLER } from '../cluster/network.ts'
 import type { ClusterEvent, Timeline } from '../cluster/timeline.ts'
 import { unsettled } from '../cluster/unsettled.ts'
 import { parseDuration } from '../util/duration.ts'
+import type { FaultMethods } from './broker-methods.ts'
+import type { ClusterFaults } from './cluster-faults.ts'
 import { ClusterMethods } from './cluster-methods.ts'
 import type { ControllerStorage } from './cluster-storage.ts'
 import { clusterTopic } from './cluster-topic.ts'
+import { type ClusterDescription, describeCluster } from './describe-cluster.ts'
 import { OttlaError } from './errors.ts'
+import { Faulter } from './faults-on-demand.ts'
 import type { ClusterNode } from './node-methods.ts'
 import { checkOptions, formatAddress, invalid, type TopicOption } from './options.ts'
 import type { ClusterBroker, ClusterLink, ClusterTopic, LinkEnd, RunningCluster } from './running-cluster.ts'
 import type { SystemEnv } from './system-env.ts'
-import { type Eventful, Waits } from './waits.ts'
+import type { Waits } from './waits.ts'
 
 export interface ClusterParts {
   readonly env: SystemEnv
   readonly hub: Hub
   /** By the ids of the brokers. */
   readonly nodes: ReadonlyMap<number, ClusterNode>
-  /** Where something may have changed after each event. */
-  readonly events: Eventful
+  readonly waits: Waits
+  readonly faults: ClusterFaults
   readonly brokers: readonly ClusterBroker[]
   readonly storage: ControllerStorage
   readonly timeline: Timeline
@@ -32,20 +36,18 @@ export interface ClusterParts {
 
 const SETTLED_TIMEOUT_MS = 30_000
 
-export class ClusterHandle implements RunningCluster {
+export class ClusterHandle extends Faulter implements RunningCluster {
   readonly clusterId: string
   readonly brokers: readonly ClusterBroker[]
   readonly #parts: ClusterParts
-  readonly #waits: Waits
   readonly #methods: ClusterMethods
   #closing: Promise<void> | undefined
 
   constructor(parts: ClusterParts) {
+    super()
     this.#parts = parts
-    const { env, hub, nodes } = parts
-    this.#waits = new Waits(parts.events)
-    this.#methods = new ClusterMethods({ env, hub, nodes, waits: this.#waits })
-    this.clusterId = hub.clusterId
+    this.#methods = new ClusterMethods(parts)
+    this.clusterId = parts.hub.clusterId
     this.brokers = parts.brokers
   }
 
@@ -105,8 +107,8 @@ export class ClusterHandle implements RunningCluster {
   }
 
   async settled({ timeoutMs = SETTLED_TIMEOUT_MS } = {}): Promise<void> {
-    const { hub } = this.#open()
-    await this.#waits.for<true>({
+    const { hub, waits } = this.#open()
+    await waits.for<true>({
       what: 'the cluster to come to rest',
       timeoutMs,
       look: () => (unsettled(hub) === undefined ? true : undefined),
@@ -127,6 +129,15 @@ export class ClusterHandle implements RunningCluster {
   protected get methods(): ClusterMethods {
     this.#open()
     return this.#methods
+  }
+
+  /** @internal */
+  protected get faultMethods(): FaultMethods {
+    return this.#open().faults.in()
+  }
+
+  async describe(): Promise<ClusterDescription> {
+    return describeCluster(this.#open().hub, this.brokers)
   }
 
   async requests(filter?: RequestFilter) {
@@ -180,7 +191,8 @@ export class ClusterHandle implements RunningCluster {
 
   async #close(): Promise<void> {
     const { env } = this.#parts
-    this.#waits.close()
+    this.#parts.waits.close()
+    this.#parts.faults.close()
     await endCluster(this.#parts)
     env.close()
     env.log('info', 'closed', { clusterId: this.clusterId })
@@ -197,7 +209,7 @@ export async function endCluster({
   hub,
   nodes,
   storage,
-}: Omit<ClusterParts, 'brokers' | 'timeline' | 'events'>): Promise<void> {
+}: Pick<ClusterParts, 'env' | 'hub' | 'nodes' | 'storage'>): Promise<void> {
   hub.endController()
   await Promise.all([...nodes.values()].map(node => node.close()))
   await env.settled(() => hub.metadataLog.close())

@@ -1,7 +1,7 @@
 /**
  * Faults as whoever asked for them holds them. A handle is a number and calls; the fault itself lives with the broker.
  */
-import type { BrokerMethods, FaultId } from './broker-methods.ts'
+import type { FaultId, FaultMethods } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 
 /** How long a wait of the testing kit takes at the most, unless it is told otherwise. */
@@ -42,7 +42,7 @@ export interface Gate extends FaultHandle {
   release(count?: number): Promise<number>
 }
 
-export function faultHandle(methods: () => BrokerMethods, id: FaultId): FaultHandle {
+export function faultHandle(methods: () => FaultMethods, id: FaultId): FaultHandle {
   const end = async () => {
     try {
       await methods().endFault(id)
@@ -59,7 +59,7 @@ export function faultHandle(methods: () => BrokerMethods, id: FaultId): FaultHan
   }
 }
 
-export function gate(methods: () => BrokerMethods, id: FaultId): Gate {
+export function gate(methods: () => FaultMethods, id: FaultId): Gate {
   return {
     ...faultHandle(methods, id),
     held: () => methods().heldBy(id),

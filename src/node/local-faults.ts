@@ -4,8 +4,9 @@
 import type { Broker } from '../broker/broker.ts'
 import type { Fault } from '../broker/faults/fault.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
-import { type Faults, release } from '../broker/faults/faults.ts'
+import type { Faults } from '../broker/faults/faults.ts'
 import { addNamedFault, type NamedFault } from '../broker/faults/named-faults.ts'
+import type { TallyCells } from '../broker/faults/tally.ts'
 import type { FaultId } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import type { SystemEnv } from './system-env.ts'
@@ -22,11 +23,12 @@ export class LocalFaults {
     this.#broker = broker
   }
 
-  add(rule: FaultRule): FaultId {
+  /** @param tally what other brokers with the same fault count along in */
+  add(rule: FaultRule, tally?: TallyCells): FaultId {
     const { faults } = this.#broker()
     const problem = faults.problemOf(rule)
     if (problem !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', problem)
-    return this.#keep([faults.add(rule)])
+    return this.#keep([faults.add(rule, tally)])
   }
 
   addNamed(named: NamedFault): FaultId {
@@ -62,21 +64,32 @@ export class LocalFaults {
     return this.#of(id).faults.reduce((sum, { count }) => sum + count, 0)
   }
 
-  /** How many requests wait at it. */
-  held(id: FaultId): number {
-    return this.#of(id).faults.reduce((sum, { held }) => sum + held.size, 0)
+  /** The places of the requests that wait at it, among all that ever did; in order. */
+  held(id: FaultId): number[] {
+    const all = this.#of(id).faults.flatMap(({ held }) => [...held].map(({ order }) => order))
+    return all.sort((a, b) => a - b)
   }
 
-  /** Lets the first `count` go on that wait, or all, which ends it. Returns how many went. */
-  release(id: FaultId, count?: number): number {
+  /** Lets those go on whose place is not behind `last`, or all, which ends it. Returns how many went. */
+  release(id: FaultId, last?: number): number {
     const { owner, faults } = this.#of(id)
     let released = 0
     this.#env.event(() => {
       for (const fault of faults) {
-        released += release(fault, count)
-        if (count === undefined) owner.end(fault)
+        for (const each of [...fault.held]) {
+          if (last !== undefined && each.order > last) continue
+          each.release()
+          released++
+        }
+        if (last === undefined) owner.end(fault)
       }
     })
     return released
   }
+}
+
+/** The place up to which requests are let go on for `count` of them to go; undefined for all. */
+export function lastToGo(held: readonly number[], count: number | undefined): number | undefined {
+  if (count === undefined) return undefined
+  return count < 1 || held.length === 0 ? -1 : held[Math.min(count, held.length) - 1]
 }

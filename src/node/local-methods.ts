@@ -25,7 +25,7 @@ import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal 
 import { OttlaError } from './errors.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { inEvent } from './in-event.ts'
-import { LocalFaults } from './local-faults.ts'
+import { LocalFaults, lastToGo } from './local-faults.ts'
 import type { SystemEnv } from './system-env.ts'
 import { Waits } from './waits.ts'
 
@@ -131,11 +131,11 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async heldBy(id: FaultId) {
-    return this.#faults.held(id)
+    return this.#faults.held(id).length
   }
 
   async arrivedAt(id: FaultId, count: number, timeoutMs: number) {
-    const held = () => this.#faults.held(id)
+    const held = () => this.#faults.held(id).length
     await this.#waits.for<true>({
       what: `${count} requests at the gate`,
       timeoutMs,
@@ -145,7 +145,7 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async releaseFrom(id: FaultId, count?: number) {
-    return this.#faults.release(id, count)
+    return this.#faults.release(id, lastToGo(this.#faults.held(id), count))
   }
 
   async createTopic(topic: TopicDeclaration) {

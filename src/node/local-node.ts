@@ -7,6 +7,7 @@ import { describeBroker } from '../broker/describe.ts'
 import { evictMembers } from '../broker/evict.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
 import type { NamedFault } from '../broker/faults/named-faults.ts'
+import type { TallyCells } from '../broker/faults/tally.ts'
 import { coordinatedGroup } from '../broker/group-view.ts'
 import { CONSUMER_OFFSETS } from '../broker/internal-topics.ts'
 import type { Partition } from '../broker/partition.ts'
@@ -26,6 +27,10 @@ export class LocalNode implements NodeMethods {
   readonly #brokerNow: () => Broker
   readonly #faults: LocalFaults
   readonly #waits: Waits
+  /** How many events there were since somebody asked first, and who waits for the next. */
+  #events = 1
+  #countEvents: (() => void) | undefined
+  readonly #watching: ((events: number) => void)[] = []
 
   /** @param broker the broker as it is now: another after it was started again */
   constructor(env: SystemEnv, broker: () => Broker) {
@@ -105,13 +110,22 @@ export class LocalNode implements NodeMethods {
     return coordinatedGroup(this.#broker, groupId)
   }
 
+  changed(since: number): Promise<number> {
+    this.#countEvents ??= this.#env.afterEvents(() => {
+      this.#events++
+      for (const resolve of this.#watching.splice(0)) resolve(this.#events)
+    })
+    if (this.#events > since) return Promise.resolve(this.#events)
+    return new Promise(resolve => this.#watching.push(resolve))
+  }
+
   async evictMembers(groupId?: string) {
     const reason = 'a test took it out'
     return inEvent(this.#env, () => evictMembers(this.#broker, { groupId, reason }))
   }
 
-  async addFault(rule: FaultRule) {
-    return this.#faults.add(rule)
+  async addFault(rule: FaultRule, tally: TallyCells) {
+    return this.#faults.add(rule, tally)
   }
 
   async addNamedFault(named: NamedFault) {
@@ -122,16 +136,12 @@ export class LocalNode implements NodeMethods {
     this.#faults.end(id)
   }
 
-  async faultCount(id: FaultId) {
-    return this.#faults.count(id)
-  }
-
   async heldBy(id: FaultId) {
     return this.#faults.held(id)
   }
 
-  async releaseFrom(id: FaultId, count?: number) {
-    return this.#faults.release(id, count)
+  async releaseFrom(id: FaultId, last?: number) {
+    return this.#faults.release(id, last)
   }
 }
 

@@ -2,13 +2,12 @@
  * The handle of a broker that runs, wherever it does: in this thread (local-broker.ts) or in a worker (worker-broker.ts).
  */
 import type { BrokerDescription } from '../broker/describe.ts'
-import type { FaultRule, HoldTarget } from '../broker/faults/fault-rule.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
-import type { FaultHandle, Gate } from './fault-handles.ts'
+import type { FaultsOnDemand } from './faults-on-demand.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
-export interface RunningBroker extends AsyncDisposable {
+export interface RunningBroker extends FaultsOnDemand, AsyncDisposable {
   /** What Kafka clients take as `bootstrap.servers`: `host:port` as advertised. */
   readonly bootstrapServers: string
   /** The advertised host. */
@@ -38,41 +37,6 @@ export interface RunningBroker extends AsyncDisposable {
    * console.log(await broker.trace({ group: 'billing', last: 20 }))
    */
   trace(filter?: RequestFilter): Promise<string>
-  /**
-   * Lets something go wrong, for the requests that the rule says.
-   *
-   * @throws OttlaError `OTTLA_INVALID_OPTION` for a rule that cannot be, `OTTLA_BROKER_CLOSED` once the broker is closed.
-   *
-   * @example
-   * // The record is appended, and the producer never hears of it: it has to send again.
-   * await broker.fault({ api: 'Produce', topic: 'orders', drop: true, acted: true, times: 1 })
-   */
-  fault(rule: FaultRule): Promise<FaultHandle>
-  /**
-   * Holds requests of an API, or those that a rule matches, until they are released; with `acted: true` their answers.
-   *
-   * @example
-   * const gate = await broker.hold('SyncGroup')
-   * await gate.arrived(2)
-   * await gate.release()
-   */
-  hold(target: string | HoldTarget): Promise<Gate>
-  /**
-   * The leaders of a topic move: epochs rise, and every connection hears NOT_LEADER_OR_FOLLOWER once for each API that asks
-   * leaders, so that clients look for the leader again. In a cluster of one they find the same broker.
-   */
-  leaderMoves(topic: string, options?: { partition?: number }): Promise<FaultHandle>
-  /**
-   * The coordinator of a group moves: whoever waits for a rebalance is told NOT_COORDINATOR, the group is loaded anew from what
-   * was committed, and every connection hears NOT_COORDINATOR once.
-   */
-  coordinatorMoves(group: string): Promise<FaultHandle>
-  /** Until it is ended, appends are refused as with a full disk: Produce KAFKA_STORAGE_ERROR, OffsetCommit NOT_COORDINATOR. */
-  diskFull(): Promise<FaultHandle>
-  /** Until it is ended, Produce and OffsetCommit are worked on `delayMs` later, a second by default. */
-  slowDisk(delayMs?: number): Promise<FaultHandle>
-  /** Begins `times` rebalances of a group (3), the next after `everyMs` (1000), whatever its members do. */
-  rebalanceStorm(group: string, options?: { times?: number; everyMs?: number }): Promise<FaultHandle>
   /**
    * What the broker's clock says, in milliseconds since 1970. Code under test whose own clock is to move along takes it from here.
    *

@@ -5,12 +5,14 @@ import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { BrokerState } from '../cluster/place.ts'
 import type { ClusterEvent } from '../cluster/timeline.ts'
+import type { ClusterDescription } from './describe-cluster.ts'
+import type { FaultsOnDemand, RequestFaults } from './faults-on-demand.ts'
 import type { TopicOption } from './options.ts'
 
 /** One end of a link: a broker by its id, or the controller. */
 export type LinkEnd = number | 'controller'
 
-export interface RunningCluster extends AsyncDisposable {
+export interface RunningCluster extends FaultsOnDemand, AsyncDisposable {
   /** What Kafka clients take as `bootstrap.servers`: all brokers, with commas between. */
   readonly bootstrapServers: string
   readonly clusterId: string
@@ -44,6 +46,12 @@ export interface RunningCluster extends AsyncDisposable {
   onEvent(listener: (event: ClusterEvent) => void): () => void
   /** The events as text, a line each, with the seconds since the start. */
   timeline(): Promise<string>
+  /**
+   * What the cluster has this moment: brokers and whether they run, topics with the offsets of their leaders, groups with members and lag.
+   *
+   * @throws OttlaError with code `OTTLA_BROKER_CLOSED` once the cluster is closed.
+   */
+  describe(): Promise<ClusterDescription>
   /** The last requests of all brokers, in the order of their answers. */
   requests(filter?: RequestFilter): Promise<(RequestLogRecord & { readonly broker: number })[]>
   /** The same as text, a line each. */
@@ -54,7 +62,8 @@ export interface RunningCluster extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export interface ClusterBroker {
+/** Its faults end by themselves only with a reset of the cluster: a broker that is started again has them again. */
+export interface ClusterBroker extends RequestFaults {
   readonly id: number
   readonly host: string
   /** Stays the same when the broker is started again. */

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { Hub } from '../cluster/index.ts'
 import { Losses } from '../cluster/losses.ts'
 import { Timeline } from '../cluster/timeline.ts'
-import { BrokerHandle, type BrokerParts } from './cluster-broker.ts'
+import { type BrokerParts, ClusterBrokerHandle } from './cluster-broker.ts'
+import { ClusterFaults } from './cluster-faults.ts'
 import { ClusterHandle, type ClusterParts, endCluster } from './cluster-handle.ts'
 import { openNodes } from './cluster-nodes.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
@@ -19,6 +20,7 @@ import { failed, metadataFailure } from './open-cluster.ts'
 import { nodeRecordsPlatform } from './records-platform.ts'
 import type { RunningCluster } from './running-cluster.ts'
 import { SystemEnv } from './system-env.ts'
+import { Waits } from './waits.ts'
 
 /**
  * Starts a cluster, and resolves when all its brokers accept connections and have been let in.
@@ -86,7 +88,9 @@ async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promis
     throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
   }
   const nodes = new Map<number, ClusterNode>()
-  const parts = { env, hub, nodes, storage, timeline, events: env }
+  const waits = new Waits(env)
+  const faults = new ClusterFaults({ env, hub, nodes, waits })
+  const parts = { env, hub, nodes, storage, timeline, waits, faults }
   try {
     await openNodes({ ...given, hub, nodes })
     const brokers = await listen(options, { ...parts, losses: new Losses(hub, timeline) })
@@ -123,12 +127,18 @@ function newHub(
 /** All brokers accept connections, so that each can tell the controller its port. */
 async function listen(
   { brokers, advertised: { host } }: CheckedClusterOptions,
-  { hub, nodes, ...shared }: Pick<BrokerParts, 'env' | 'timeline' | 'losses'> & Pick<ClusterParts, 'hub' | 'nodes'>,
-): Promise<BrokerHandle[]> {
-  const handles: BrokerHandle[] = []
+  {
+    hub,
+    nodes,
+    ...shared
+  }: Pick<BrokerParts, 'env' | 'timeline' | 'losses' | 'faults'> & Pick<ClusterParts, 'hub' | 'nodes'>,
+): Promise<ClusterBrokerHandle[]> {
+  const handles: ClusterBrokerHandle[] = []
   for (const { id, port, rack } of brokers) {
     const node = nodes.get(id) as ClusterNode
-    handles.push(new BrokerHandle({ ...shared, place: hub.place(id), node, host, rack, port: await node.listen(port) }))
+    handles.push(
+      new ClusterBrokerHandle({ ...shared, place: hub.place(id), node, host, rack, port: await node.listen(port) }),
+    )
   }
   return handles
 }

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { adminOf, consumerOf, producerOf, start, until } from './support.ts'
+import { adminOf, consumerOf, producerOf, start, startThree, until } from './support.ts'
 
 describe.each([
-  ['in this thread', false],
-  ['in a worker thread', true],
-])('faults on demand, %s', (_, worker) => {
+  ['in this thread', (topics: string[]) => start({ topics })],
+  ['in a worker thread', (topics: string[]) => start({ topics, worker: true })],
+  ['in a cluster', (topics: string[]) => startThree({ topics })],
+])('faults on demand, %s', (_, begin) => {
   it('lose an acknowledgement: the producer sends again, and the record is there twice', async () => {
-    const broker = await start({ worker, topics: ['orders:1'] })
+    const broker = await begin(['orders:1'])
     const producer = await producerOf(broker)
     const fault = await broker.fault({ api: 'Produce', topic: 'orders', drop: true, acted: true, times: 1 })
     await producer.send({ topic: 'orders', messages: [{ value: 'paid' }] })
@@ -18,7 +19,7 @@ describe.each([
   })
 
   it('hold requests at a gate', async () => {
-    const broker = await start({ worker, topics: ['orders:1'] })
+    const broker = await begin(['orders:1'])
     const producer = await producerOf(broker)
     const gate = await broker.hold({ api: 'Produce', topic: 'orders' })
     let sent = 0

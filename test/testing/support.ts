@@ -4,10 +4,19 @@
  */
 import { type Admin, type Consumer, Kafka, logLevel, type Producer } from 'kafkajs'
 import { afterEach } from 'vitest'
-import { type BrokerOptions, type RunningBroker, startBroker } from '../../src/node/index.ts'
+import {
+  type BrokerOptions,
+  type ClusterOptions,
+  type RunningBroker,
+  type RunningCluster,
+  startBroker,
+  startCluster,
+} from '../../src/node/index.ts'
 
 const ends: (() => Promise<unknown>)[] = []
-const running: RunningBroker[] = []
+/** What one broker and several have in common. */
+export type Running = RunningBroker | RunningCluster
+const running: Running[] = []
 
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -19,7 +28,15 @@ export function atEnd(end: () => Promise<unknown>): void {
 }
 
 export async function start(options: BrokerOptions = {}): Promise<RunningBroker> {
-  const broker = await startBroker({ trace: true, ...options })
+  return ending(await startBroker({ trace: true, ...options }))
+}
+
+/** Three brokers, unless the options say otherwise. */
+export async function startThree(options: ClusterOptions = {}): Promise<RunningCluster> {
+  return ending(await startCluster({ trace: true, ...options }))
+}
+
+function ending<Broker extends Running>(broker: Broker): Broker {
   running.push(broker)
   atEnd(() => {
     running.splice(running.indexOf(broker), 1)
@@ -28,19 +45,19 @@ export async function start(options: BrokerOptions = {}): Promise<RunningBroker>
   return broker
 }
 
-export function kafkaOf(broker: RunningBroker, clientId = 'test'): Kafka {
+export function kafkaOf(broker: Running, clientId = 'test'): Kafka {
   const retry = { initialRetryTime: 20, maxRetryTime: 100, retries: 30 }
-  return new Kafka({ brokers: [broker.bootstrapServers], clientId, logLevel: logLevel.NOTHING, retry })
+  return new Kafka({ brokers: broker.bootstrapServers.split(','), clientId, logLevel: logLevel.NOTHING, retry })
 }
 
-export async function producerOf(broker: RunningBroker, clientId = 'producer'): Promise<Producer> {
+export async function producerOf(broker: Running, clientId = 'producer'): Promise<Producer> {
   const producer = kafkaOf(broker, clientId).producer()
   await producer.connect()
   atEnd(() => producer.disconnect())
   return producer
 }
 
-export async function adminOf(broker: RunningBroker): Promise<Admin> {
+export async function adminOf(broker: Running): Promise<Admin> {
   const admin = kafkaOf(broker, 'admin').admin()
   await admin.connect()
   atEnd(() => admin.disconnect())
@@ -49,7 +66,7 @@ export async function adminOf(broker: RunningBroker): Promise<Admin> {
 
 /** A consumer of a group that keeps what it gets. */
 export async function consumerOf(
-  broker: RunningBroker,
+  broker: Running,
   options: { groupId: string; topic: string; clientId?: string; heartbeatInterval?: number },
 ): Promise<{ consumer: Consumer; values: string[] }> {
   const { groupId, topic, clientId = 'consumer', heartbeatInterval = 200 } = options

@@ -3,6 +3,7 @@ import { Prng } from '../../util/prng.ts'
 import type { RequestContext } from '../handler.ts'
 import { apisOf, type FaultRule } from './fault-rule.ts'
 import { type Fields, isAbout, type RequestScope, scopeOf } from './request-scope.ts'
+import { countMet, countSeen, metIn, newTally, type TallyCells } from './tally.ts'
 
 /**
  * One fault that is in force: how many requests it has met, and which it holds. A request on its way is a {@link Call}.
@@ -47,6 +48,8 @@ function withOwnBytes(value: unknown): unknown {
 /** A request that waits. */
 export interface Held {
   readonly connectionId: number
+  /** Its place among all that the fault ever held. */
+  readonly order: number
   /** Lets it go on. */
   release(): void
   /** Its client is gone: it ends without a word. */
@@ -56,18 +59,19 @@ export interface Held {
 export class Fault {
   readonly rule: FaultRule
   readonly held = new Set<Held>()
+  /** What is counted; other brokers may count along. */
+  readonly tally: TallyCells
   readonly #apis: ReadonlySet<string> | undefined
   readonly #prng: Prng
   /** The first connection that is too young for `timesPerConnection`. */
   readonly #nextConnectionId: number
   readonly #byConnection = new Map<number, number>()
-  #seen = 0
-  #count = 0
   #ended = false
 
-  constructor(rule: FaultRule, nextConnectionId: number) {
+  constructor(rule: FaultRule, nextConnectionId: number, tally = newTally()) {
     const apis = apisOf(rule)
     this.rule = rule
+    this.tally = tally
     this.#apis = apis && new Set(apis)
     this.#prng = new Prng(rule.seed ?? 1)
     this.#nextConnectionId = nextConnectionId
@@ -75,7 +79,7 @@ export class Fault {
 
   /** How many requests it has met. */
   get count(): number {
-    return this.#count
+    return metIn(this.tally)
   }
 
   get ended(): boolean {
@@ -98,15 +102,15 @@ export class Fault {
   /** Whether it meets a request that matches; counts it then. */
   claim({ context: { connectionId } }: Call): boolean {
     const { times, timesPerConnection, after = 0, probability } = this.rule
-    if (this.#ended || (times !== undefined && this.#count >= times)) return false
+    if (this.#ended || (times !== undefined && this.count >= times)) return false
     const ofConnection = this.#byConnection.get(connectionId) ?? 0
     if (timesPerConnection !== undefined) {
       if (connectionId >= this.#nextConnectionId || ofConnection >= timesPerConnection) return false
     }
-    if (++this.#seen <= after) return false
+    if (countSeen(this.tally) <= after) return false
     if (probability !== undefined && this.#prng.next() >= probability) return false
+    if (!countMet(this.tally, times)) return false
     this.#byConnection.set(connectionId, ofConnection + 1)
-    this.#count++
     return true
   }
 }

@@ -15,6 +15,7 @@ import { isAnsweredFirst, merge, putError, split } from './error-answer.ts'
 import { Call, Fault, type Held } from './fault.ts'
 import { type FaultRule, problemOf } from './fault-rule.ts'
 import { type Fields, PLACES } from './request-scope.ts'
+import { nextHeld, type TallyCells } from './tally.ts'
 
 /**
  * Faults on demand: stands between the connection and the handler, and only while a fault is in force. Faults that meet the same
@@ -51,8 +52,9 @@ export class Faults implements Interceptor {
     return problemOf(rule, this.#broker.handlers.values())
   }
 
-  add(rule: FaultRule): Fault {
-    const fault = new Fault(rule, this.#broker.nextConnectionId)
+  /** @param tally what other brokers with the same fault count along in; its own by default */
+  add(rule: FaultRule, tally?: TallyCells): Fault {
+    const fault = new Fault(rule, this.#broker.nextConnectionId, tally)
     this.#set([...this.#active, fault])
     return fault
   }
@@ -151,6 +153,7 @@ export class Faults implements Interceptor {
     }
     const each: Held = {
       connectionId: call.context.connectionId,
+      order: nextHeld(fault.tally),
       release: () => {
         if (!end()) return
         // For whoever works on it, the request comes now.

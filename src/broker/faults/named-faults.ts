@@ -30,17 +30,21 @@ export function addNamedFault(broker: Broker, fault: NamedFault): Fault[] {
     case 'coordinatorMoves':
       return coordinatorMoves(broker, fault.group)
     case 'diskFull':
-      // A coordinator tells of its own log as if it were no longer the coordinator.
-      return add(
-        broker,
-        { api: 'Produce', error: 'KAFKA_STORAGE_ERROR' },
-        { api: ['OffsetCommit'], error: 'NOT_COORDINATOR' },
-      )
     case 'slowDisk':
-      return add(broker, { api: WRITES, delayMs: fault.delayMs })
+      return add(broker, ...rulesOfDisk(fault))
     case 'rebalanceStorm':
       return rebalanceStorm(broker, fault.group, fault.times, fault.everyMs)
   }
+}
+
+/** A disk that fails, as what requests meet. */
+export function rulesOfDisk(fault: NamedFault & { readonly name: 'diskFull' | 'slowDisk' }): FaultRule[] {
+  if (fault.name === 'slowDisk') return [{ api: WRITES, delayMs: fault.delayMs }]
+  return [
+    { api: 'Produce', error: 'KAFKA_STORAGE_ERROR' },
+    // A coordinator tells of its own log as if it were no longer the coordinator.
+    { api: ['OffsetCommit'], error: 'NOT_COORDINATOR' },
+  ]
 }
 
 function add(broker: Broker, ...rules: FaultRule[]): Fault[] {
@@ -50,15 +54,24 @@ function add(broker: Broker, ...rules: FaultRule[]): Fault[] {
 /** Every connection hears once, for each API, that the leader is elsewhere; the epochs that it then learns have risen. */
 function leaderMoves(broker: Broker, topic: string, partition?: number): Fault[] {
   broker.link.send('raiseLeaderEpochs', { topic, partition: partition ?? -1, atLeast: 0 })
-  const rule = { topic, partition, error: 'NOT_LEADER_OR_FOLLOWER', timesPerConnection: 1 } as const
-  return add(broker, ...OF_LEADERS.map(api => ({ api, ...rule })))
+  return add(broker, ...rulesOfMovedLeader(topic, partition))
+}
+
+/** What a broker says that led and does not any more: once for each API to each connection. */
+export function rulesOfMovedLeader(topic: string, partition?: number): FaultRule[] {
+  return OF_LEADERS.map(api => ({ api, topic, partition, error: 'NOT_LEADER_OR_FOLLOWER', timesPerConnection: 1 }))
 }
 
 /** The coordinator answers whoever waits, forgets the group and loads it from its log; every connection is told to look again. */
 function coordinatorMoves(broker: Broker, group: string): Fault[] {
   const partition = broker.groups.partitionFor(group)
   broker.link.send('raiseLeaderEpochs', { topic: CONSUMER_OFFSETS, partition, atLeast: 0 })
-  return add(broker, { api: OF_COORDINATORS, group, error: 'NOT_COORDINATOR', timesPerConnection: 1 })
+  return add(broker, ruleOfMovedCoordinator(group))
+}
+
+/** What a broker says that coordinated a group and does not any more. */
+export function ruleOfMovedCoordinator(group: string): FaultRule {
+  return { api: OF_COORDINATORS, group, error: 'NOT_COORDINATOR', timesPerConnection: 1 }
 }
 
 /** Begins rebalances of a group, one after the other. A group that is in the middle of one is left to it, and counts. */
