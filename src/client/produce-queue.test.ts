@@ -21,12 +21,40 @@ function queueOf(count: number, producerEpoch = 0) {
 describe('what is on its way', () => {
   it('is never more than five batches, which is what a broker remembers', () => {
     const queue = queueOf(8)
+    queue.acknowledge(queue.take())
     const taken = []
     while (queue.canSend(NOW)) taken.push(queue.take())
-    expect(taken.map(batch => batch.sequence)).toEqual([0, 1, 2, 3, 4])
+    expect(taken.map(batch => batch.sequence)).toEqual([1, 2, 3, 4, 5])
     queue.acknowledge(taken[0])
     expect(queue.canSend(NOW)).toBe(true)
-    expect(queue.take().sequence).toBe(5)
+    expect(queue.take().sequence).toBe(6)
+  })
+
+  it('is one batch until the broker knows the producer, since it would take any sequence as the first', () => {
+    const queue = queueOf(3)
+    const first = queue.take()
+    expect(queue.canSend(NOW)).toBe(false)
+    queue.requeue(first, false)
+    expect([queue.take(), queue.canSend(NOW)]).toEqual([first, false])
+    queue.acknowledge(first)
+    expect(queue.canSend(NOW)).toBe(true)
+  })
+
+  it('is one batch again in a new epoch', () => {
+    const queue = queueOf(4)
+    queue.acknowledge(queue.take())
+    queue.loseEpoch(queue.take())
+    const first = queue.take()
+    expect([first.identity?.producerEpoch, queue.canSend(NOW)]).toEqual([1, false])
+    queue.acknowledge(first)
+    expect(queue.canSend(NOW)).toBe(true)
+  })
+
+  it('is as many from the start for a producer that is not idempotent', () => {
+    const queue = queueOf(2)
+    queue.adopt({ producerId: -1, producerEpoch: -1 })
+    queue.take()
+    expect(queue.canSend(NOW)).toBe(true)
   })
 
   it('comes back in order before anything else is sent', () => {

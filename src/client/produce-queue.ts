@@ -66,6 +66,11 @@ export class ProduceQueue {
   #batches: Batch[] = []
   #identity: ProducerIdentity | undefined
   #nextSequence = 0
+  /**
+   * The broker has taken a batch of the present epoch, and so checks the sequence of the next. Of a producer that it does not know it takes
+   * any: were the first batch refused, as with NOT_ENOUGH_REPLICAS, one that is behind it on the way would be stored before it.
+   */
+  #isKnown = false
   /** A try failed: the order of what follows is only certain again when nothing is on its way. */
   #recovering = false
 
@@ -119,7 +124,9 @@ export class ProduceQueue {
   canSend(now: number): boolean {
     if (this.head === undefined || now < this.notBefore) return false
     const inFlight = this.#inFlight
-    return inFlight === 0 || (inFlight < this.#maxInFlight && !this.#recovering && !this.#broken)
+    if (inFlight === 0) return true
+    const isOrdered = this.#isKnown || this.#identity?.producerId === NO_IDENTITY.producerId
+    return inFlight < this.#maxInFlight && isOrdered && !this.#recovering && !this.#broken
   }
 
   /** The producer id whose epochs this queue has used up. */
@@ -133,6 +140,7 @@ export class ProduceQueue {
   adopt(identity: ProducerIdentity): void {
     this.#identity = identity
     this.#nextSequence = 0
+    this.#isKnown = false
   }
 
   /** Marks the next batch as on its way and gives it its sequence; call only after {@link canSend}. */
@@ -159,6 +167,7 @@ export class ProduceQueue {
 
   /** The batch was stored. */
   acknowledge(batch: Batch): Batch[] {
+    if (batch.identity === this.#identity) this.#isKnown = true
     return this.#remove(batch)
   }
 
@@ -217,6 +226,7 @@ export class ProduceQueue {
       this.spentProducerId = producerId
     }
     this.#nextSequence = 0
+    this.#isKnown = false
     const lost = this.#batches.filter(batch => batch.uncertain)
     this.#batches = this.#batches.filter(batch => !batch.uncertain)
     for (const batch of this.#batches) {

@@ -17,6 +17,10 @@ const KEPT_SEEDS: readonly [seed: number, found: string][] = [
   [21028, 'the checkers did not see a high watermark that moved in the event in which its broker was struck'],
   [30372, 'the last replica in sync had lost its power already when the controller took out one that lived'],
   [41002, 'the same in memory'],
+  [
+    50083,
+    'the first batches of a producer got NOT_ENOUGH_REPLICAS, and one that followed on the way was taken before them',
+  ],
 ]
 
 /** What was broken with the seeds, with how to see it again. */
