@@ -19,6 +19,8 @@ export class RecordCursor {
   readonly bytes: Uint8Array
   /** Position of the record's length field. */
   start = 0
+  /** Position behind the record. */
+  end = 0
   /** In milliseconds, relative to the batch's base timestamp. */
   timestampDelta = 0
   offsetDelta = 0
@@ -67,6 +69,7 @@ export class RecordCursor {
     if (reader.position - bodyStart !== length) {
       throw new RecordsError('INVALID_RECORD', `record of ${length} bytes took ${reader.position - bodyStart}`)
     }
+    this.end = reader.position
     this.#left--
     if (this.#left === 0 && reader.remaining > 0) {
       throw new RecordsError('INVALID_RECORD', 'bytes remain behind the last declared record')

@@ -116,6 +116,11 @@ export class ByteReader {
       if (index === 10) throw new ByteError('varlong over ten bytes')
       const byte = this.uint8()
       const bits = byte & 0x7f
+      // Most are short: they need no arithmetic beyond 32 bits.
+      if (byte < 0x80 && index < 4) {
+        low |= bits << (7 * index)
+        return (low >>> 1) ^ -(low & 1)
+      }
       if (index < 4) low |= bits << (7 * index)
       else if (index < 8) middle |= bits << (7 * (index - 4))
       else high |= bits << (7 * (index - 8))

@@ -36,6 +36,24 @@ function edges(bits: number): number[] {
   return [...values]
 }
 
+it('forgets what it has, whether it has grown or not', () => {
+  for (const length of [3, 600, 5000]) {
+    const writer = new ByteWriter()
+    writer.bytes(new Uint8Array(length).fill(1))
+    writer.part(new Uint8Array(2000))
+    writer.int8(1)
+    writer.finish()
+    writer.clear()
+    expect(writer.length).toBe(0)
+    for (let round = 0; round < 2; round++) {
+      writer.clear()
+      writer.bytes(new Uint8Array(400).fill(7))
+      expect(writer.length).toBe(400)
+      expect(writer.finish()).toEqual(new Uint8Array(400).fill(7))
+    }
+  }
+})
+
 describe('ByteWriter', () => {
   it('writes integers big-endian, with their sign', () => {
     expect(written(writer => writer.int8(-128))).toBe('80')

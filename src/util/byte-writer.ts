@@ -16,6 +16,9 @@ let slabUsed = 0
  */
 export class ByteWriter {
   #chunk: Uint8Array
+  /** Where the chunk begins for this writer. */
+  #base: number
+  /** Where what is not in {@link #parts} yet begins. */
   #start: number
   #position: number
   /** Where the chunk ends for this writer. */
@@ -27,6 +30,7 @@ export class ByteWriter {
   constructor(capacity = FIRST_CHUNK) {
     if (capacity > FIRST_CHUNK) {
       this.#chunk = new Uint8Array(capacity)
+      this.#base = 0
       this.#start = 0
       this.#position = 0
       this.#limit = capacity
@@ -37,6 +41,7 @@ export class ByteWriter {
       slabUsed = 0
     }
     this.#chunk = slab
+    this.#base = slabUsed
     this.#start = slabUsed
     this.#position = slabUsed
     slabUsed += FIRST_CHUNK
@@ -64,6 +69,7 @@ export class ByteWriter {
     const bigger = new Uint8Array(Math.max((this.#limit - this.#start) * 2, used + length, 2 * FIRST_CHUNK))
     bigger.set(this.#chunk.subarray(this.#start, this.#position))
     this.#chunk = bigger
+    this.#base = 0
     this.#start = 0
     this.#position = used
     this.#limit = bigger.length
@@ -156,6 +162,14 @@ export class ByteWriter {
     this.#parts.push(this.#chunk.subarray(this.#start, this.#position))
     this.#partsLength += this.#position - this.#start
     this.#start = this.#position
+  }
+
+  /** Forgets everything, and goes on in the same memory: for one who has used up what {@link finish} gave. */
+  clear(): void {
+    this.#start = this.#base
+    this.#position = this.#base
+    this.#parts = []
+    this.#partsLength = 0
   }
 
   /** Everything written, in order. */

@@ -13,7 +13,8 @@ import { type CleanableLog, CleaningAborted } from './cleanable-log.ts'
 import { CleanedSegment } from './cleaned-segment.ts'
 import type { CleanedTransactions } from './cleaned-transactions.ts'
 import type { Steps } from './cleaning.ts'
-import { type FilterOptions, filterBatch } from './filter-batch.ts'
+import { bytesCost } from './cost.ts'
+import { BatchFilter } from './filter-batch.ts'
 import type { OffsetMap } from './offset-map.ts'
 
 /** What the groups of one cleaning have in common. */
@@ -30,12 +31,11 @@ export interface Pass {
 }
 
 /** Cleans a group. Returns how many bytes are left of it. */
-export function* cleanSegments(pass: Pass, group: readonly Segment[]): Steps<number> {
+export function* cleanSegments(pass: Pass, filter: BatchFilter, group: readonly Segment[]): Steps<number> {
   const { log, transactions } = pass
   const { segments } = log
   const { changes } = segments
-  const cleaned = new CleanedSegment(log, group[0].baseOffset)
-  const options = filterOptions(pass)
+  const cleaned = new CleanedSegment(log, group[0].baseOffset, totalSize(group))
   const lasts = lastsOfProducers(log)
   try {
     transactions.onAborted = entry => cleaned.noteAborted(entry)
@@ -44,11 +44,12 @@ export function* cleanSegments(pass: Pass, group: readonly Segment[]): Steps<num
       const scanner = new BatchScanner(segment.file, 0)
       while (scanner.next()) {
         const bytes = scanner.window.subarray(scanner.at, scanner.at + scanner.size)
-        const kept = yield* keptOf(bytes, pass, lasts, options)
+        const kept = yield* keptOf(bytes, pass, lasts, filter)
         if (segments.changes !== changes) throw new CleaningAborted(log.topicPartition)
         if (kept !== bytes) isChanged = true
         if (kept !== undefined) cleaned.write(kept)
-        yield { bytes: scanner.size + (kept?.length ?? 0), records: 0 }
+        const bytesMoved = scanner.size + (kept?.length ?? 0)
+        yield { bytes: bytesMoved, cost: bytesCost(bytesMoved) }
         if (segments.changes !== changes) throw new CleaningAborted(log.topicPartition)
       }
     }
@@ -66,7 +67,7 @@ function* keptOf(
   bytes: Uint8Array,
   pass: Pass,
   lasts: ReadonlyMap<number, LastOfProducer>,
-  options: FilterOptions,
+  filter: BatchFilter,
 ): Steps<Uint8Array | undefined> {
   const { log, transactions } = pass
   const batch = readBatchHeader(bytes, 0)
@@ -80,11 +81,12 @@ function* keptOf(
     pass.roundEnd,
     pass.now,
   )
-  return yield* filterBatch(bytes, batch, fate, isObsolete && batch.isControl, options)
+  return yield* filter.filter(bytes, batch, fate, isObsolete && batch.isControl)
 }
 
-function filterOptions({ log, map, latestOffset, now }: Pass): FilterOptions {
-  return {
+/** What looks at the records of all groups of a cleaning. */
+export function batchFilter({ log, map, latestOffset, now }: Pass): BatchFilter {
+  return new BatchFilter({
     platform: log.platform,
     newHorizonMs: now + log.config.deleteRetentionMs,
     keeps(cursor: RecordCursor, batch: BatchHeader): boolean {
@@ -95,7 +97,14 @@ function filterOptions({ log, map, latestOffset, now }: Pass): FilterOptions {
       const latest = map.get(cursor.bytes, cursor.keyStart, cursor.keyStart + cursor.keyLength)
       return keepsRecord({ offset, isTombstone: cursor.valueLength < 0 }, latest, horizonOf(batch), now)
     },
-  }
+  })
+}
+
+/** Bytes in all of them. */
+export function totalSize(group: readonly Segment[]): number {
+  let size = 0
+  for (const segment of group) size += segment.size
+  return size
 }
 
 function horizonOf(batch: BatchHeader): number | undefined {

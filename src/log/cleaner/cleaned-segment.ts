@@ -5,9 +5,8 @@
  * will not come back.
  */
 
-import { batchLastOffset, batchMaxTimestamp } from '../../records/batch-header.ts'
+import { batchLastOffset, batchMaxTimestamp, eachBatch } from '../../records/batch-header.ts'
 import type { StorageFailure } from '../../storage/storage.ts'
-import { concat } from '../../util/byte-writer.ts'
 import type { Later } from '../../util/later.ts'
 import type { Segment } from '../segment.ts'
 import { CLEANED_SUFFIX, SWAP_SUFFIX, segmentName } from '../segment-files.ts'
@@ -22,14 +21,17 @@ export class CleanedSegment {
   readonly #log: CleanableLog
   readonly #segment: Segment
   readonly #path: string
-  #batches: Uint8Array[] = []
+  /** Batches that wait to be written. */
+  readonly #piece: Uint8Array
   #waitingBytes = 0
   #isInPlace = false
 
-  constructor(log: CleanableLog, baseOffset: number) {
+  /** @param mostBytes how many may come */
+  constructor(log: CleanableLog, baseOffset: number, mostBytes: number) {
     this.#log = log
     this.#path = `${log.directory}/${segmentName(baseOffset)}`
     this.#segment = log.segments.open(baseOffset, log.config, { isNew: true, suffix: CLEANED_SUFFIX })
+    this.#piece = new Uint8Array(Math.min(PIECE_BYTES, mostBytes))
     // One that was given up may not be gone yet.
     if (this.#segment.size > 0) this.#segment.file.truncate(0)
   }
@@ -41,9 +43,10 @@ export class CleanedSegment {
 
   /** Takes a batch, which is the caller's again afterwards. */
   write(batch: Uint8Array): void {
-    this.#batches.push(batch.slice())
+    if (this.#waitingBytes + batch.length > this.#piece.length) this.#writePiece()
+    if (batch.length > this.#piece.length) return this.#append(batch)
+    this.#piece.set(batch, this.#waitingBytes)
     this.#waitingBytes += batch.length
-    if (this.#waitingBytes >= PIECE_BYTES) this.#writePiece()
   }
 
   /** An aborted transaction whose marker is in it. */
@@ -52,15 +55,16 @@ export class CleanedSegment {
   }
 
   #writePiece(): void {
-    if (this.#batches.length === 0) return
-    let position = this.#segment.size
-    this.#segment.append(concat(this.#batches, this.#waitingBytes), this.#log.env.now())
-    for (const batch of this.#batches) {
-      this.#segment.index(batchLastOffset(batch, 0), batchMaxTimestamp(batch, 0), position, batch.length)
-      position += batch.length
-    }
-    this.#batches = []
+    if (this.#waitingBytes > 0) this.#append(this.#piece.subarray(0, this.#waitingBytes))
     this.#waitingBytes = 0
+  }
+
+  #append(batches: Uint8Array): void {
+    const position = this.#segment.size
+    this.#segment.append(batches, this.#log.env.now())
+    eachBatch(batches, (at, size) => {
+      this.#segment.index(batchLastOffset(batches, at), batchMaxTimestamp(batches, at), position + at, size)
+    })
   }
 
   /** Makes it last, and puts it in the place of the segments that it was made of. */

@@ -7,14 +7,15 @@
 import { type CleaningNeed, groupSegments } from '../../core/compaction.ts'
 import type { StorageFailure } from '../../storage/storage.ts'
 import type { Later } from '../../util/later.ts'
-import { cleanSegments, type Pass } from './clean-segments.ts'
+import { batchFilter, cleanSegments, type Pass, totalSize } from './clean-segments.ts'
 import type { CleanableLog } from './cleanable-log.ts'
 import { CleanedTransactions } from './cleaned-transactions.ts'
+import type { Work } from './cost.ts'
 import { learnKeys } from './learn-keys.ts'
 import { OffsetMap } from './offset-map.ts'
 
-/** Between two pauses: so many bytes were read or written, and records looked at; or something must settle first. */
-type Pause = { bytes: number; records: number } | Later<StorageFailure | undefined>
+/** What was done since the last pause; or something must settle first. */
+type Pause = Work | Later<StorageFailure | undefined>
 
 /** What can pause. */
 export type Steps<T> = Generator<Pause, T, void>
@@ -61,10 +62,11 @@ export function* clean(log: CleanableLog, need: CleaningNeed, options: CleaningO
     transactions: new CleanedTransactions(aborted),
     now: options.now,
   }
+  const filter = batchFilter(pass)
   const result: CleaningResult = { endOffset: latestOffset + 1, bytesBefore: 0, bytesAfter: 0 }
   for (const group of groupSegments(wanted, log.config.segmentBytes, groupsEnd)) {
-    for (const { size } of group) result.bytesBefore += size
-    result.bytesAfter += yield* cleanSegments(pass, group)
+    result.bytesBefore += totalSize(group)
+    result.bytesAfter += yield* cleanSegments(pass, filter, group)
   }
   return result
 }

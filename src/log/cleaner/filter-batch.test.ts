@@ -6,7 +6,7 @@ import { checkBatch, readBatchHeader } from '../../records/batch-header.ts'
 import { readRecords } from '../../records/batch-reader.ts'
 import { buildEndTransactionMarker } from '../../records/control.ts'
 import { utf8Decode, utf8Encode } from '../../util/utf8.ts'
-import { filterBatch } from './filter-batch.ts'
+import { BatchFilter } from './filter-batch.ts'
 
 const T = 1_700_000_000_000
 const HORIZON = T + 5000
@@ -17,18 +17,14 @@ function record(key: string, value: string | null, more: Partial<RecordInput> = 
 
 /** Filters with the records that stay given by their keys. */
 function filter(bytes: Uint8Array, keep: string[], fate: Partial<BatchFate> = {}, isObsoleteMarker = false) {
-  const steps = filterBatch(
-    bytes,
-    readBatchHeader(bytes),
-    { records: 'keep', keepsEmpty: false, ...fate },
-    isObsoleteMarker,
-    {
-      platform,
-      newHorizonMs: HORIZON,
-      keeps: cursor =>
-        keep.includes(utf8Decode(cursor.bytes.subarray(cursor.keyStart, cursor.keyStart + cursor.keyLength))),
-    },
-  )
+  const batchFilter = new BatchFilter({
+    platform,
+    newHorizonMs: HORIZON,
+    keeps: cursor =>
+      keep.includes(utf8Decode(cursor.bytes.subarray(cursor.keyStart, cursor.keyStart + cursor.keyLength))),
+  })
+  const whole: BatchFate = { records: 'keep', keepsEmpty: false, ...fate }
+  const steps = batchFilter.filter(bytes, readBatchHeader(bytes), whole, isObsoleteMarker)
   for (;;) {
     const step = steps.next()
     if (!step.done) continue
@@ -184,11 +180,12 @@ describe('the delete horizon', () => {
 
 it('a batch of many records is filtered in steps', () => {
   const batch = batchOf(Array.from({ length: 1000 }, (_, index) => record(`k${index}`, 'v')))
-  const steps = filterBatch(batch, readBatchHeader(batch), { records: 'keep', keepsEmpty: false }, false, {
+  const batchFilter = new BatchFilter({
     platform,
     newHorizonMs: HORIZON,
     keeps: cursor => cursor.offsetDelta % 2 === 0,
   })
+  const steps = batchFilter.filter(batch, readBatchHeader(batch), { records: 'keep', keepsEmpty: false }, false)
   let count = 0
   for (let step = steps.next(); !step.done; step = steps.next()) count++
   expect(count).toBeGreaterThanOrEqual(6)

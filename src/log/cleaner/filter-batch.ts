@@ -5,7 +5,6 @@
  */
 
 import type { BatchFate } from '../../core/compaction.ts'
-import { varlongSize } from '../../records/batch-builder.ts'
 import {
   BATCH_OVERHEAD,
   type BatchHeader,
@@ -21,11 +20,15 @@ import {
 import { recordCursor } from '../../records/batch-reader.ts'
 import { type CodecName, codecName, type RecordsPlatform } from '../../records/compression.ts'
 import { RecordCursor } from '../../records/record-cursor.ts'
-import { ByteReader } from '../../util/byte-reader.ts'
-import { ByteWriter, concat } from '../../util/byte-writer.ts'
+import { ByteWriter } from '../../util/byte-writer.ts'
 import type { Steps } from './cleaning.ts'
+import { compressCost, decompressCost, RECORDS_PER_STEP } from './cost.ts'
+import { RecordWriter } from './record-writer.ts'
 
-export interface FilterOptions {
+/** Most batches, before they are compressed, fit into that. */
+const INITIAL_BYTES = 64 * 1024
+
+export interface BatchFilterOptions {
   platform: RecordsPlatform
   /** Whether the record at the cursor stays; asked of data only. */
   keeps: (cursor: RecordCursor, batch: BatchHeader) => boolean
@@ -33,120 +36,140 @@ export interface FilterOptions {
   newHorizonMs: number
 }
 
-/** After so many records there is a pause. */
-export const RECORDS_PER_STEP = 256
+/** Filters batch after batch in the same memory: garbage would hold up everybody as much as work does. */
+export class BatchFilter {
+  readonly #platform: RecordsPlatform
+  readonly #options: BatchFilterOptions
+  readonly #writer = new ByteWriter(INITIAL_BYTES)
+  /** 1 for each record of the present batch that stays, and how many do. */
+  #kept = new Uint8Array(RECORDS_PER_STEP)
+  #count = 0
+  #hasTombstone = false
 
-/**
- * Returns the bytes to write: the batch as it is, another, or undefined when nothing of it stays. It pauses now and again in a
- * batch of many records.
- */
-export function* filterBatch(
-  bytes: Uint8Array,
-  batch: BatchHeader,
-  fate: BatchFate,
-  isObsoleteMarker: boolean,
-  options: FilterOptions,
-): Steps<Uint8Array | undefined> {
-  const empty = () => (fate.keepsEmpty ? emptyBatch(bytes, batch, options.platform) : undefined)
-  if (fate.records === 'drop') return empty()
-  const cursor = recordCursor(bytes, 0, options.platform)
-  const { kept, count, hasTombstone } = yield* scan(cursor, batch, options)
-  if (count === 0) return empty()
-  const isNewHorizon = (hasTombstone || isObsoleteMarker) && !batch.hasDeleteHorizon
-  if (count === kept.length && !isNewHorizon) return bytes
-  const horizon = isNewHorizon ? options.newHorizonMs : batch.hasDeleteHorizon ? batch.baseTimestamp : undefined
-  return yield* rebuilt(bytes, batch, { payload: cursor.bytes, kept, count }, horizon, options.platform)
-}
-
-/** Which records stay, and whether one of them has no value. */
-function* scan(
-  cursor: RecordCursor,
-  batch: BatchHeader,
-  { keeps }: FilterOptions,
-): Steps<{ kept: boolean[]; count: number; hasTombstone: boolean }> {
-  const kept: boolean[] = []
-  let count = 0
-  let hasTombstone = false
-  while (cursor.next()) {
-    const stays = batch.isControl || keeps(cursor, batch)
-    kept.push(stays)
-    if (stays) count++
-    if (stays && cursor.valueLength < 0) hasTombstone = true
-    if (kept.length % RECORDS_PER_STEP === 0) yield { bytes: 0, records: RECORDS_PER_STEP }
+  constructor(options: BatchFilterOptions) {
+    this.#platform = options.platform
+    this.#options = options
   }
-  yield { bytes: 0, records: kept.length % RECORDS_PER_STEP }
-  return { kept, count, hasTombstone }
-}
 
-/** The header alone: it says of its producer what there is to know. */
-function emptyBatch(bytes: Uint8Array, batch: BatchHeader, platform: RecordsPlatform): Uint8Array {
-  if (batch.recordsCount <= 0) return bytes
-  const empty = bytes.slice(0, BATCH_OVERHEAD)
-  setBatchSize(empty, 0, BATCH_OVERHEAD)
-  setAttributes(empty, 0, batch.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT))
-  setBaseTimestamp(empty, 0, -1)
-  setRecordsCount(empty, 0, 0)
-  refreshCrc(empty, 0, platform.crc32c)
-  return empty
-}
-
-/** The records of a batch as they came out of the codec, and which of them stay. */
-interface Scanned {
-  /** The batch itself when it is not compressed. */
-  payload: Uint8Array
-  kept: readonly boolean[]
-  count: number
-}
-
-function* rebuilt(
-  bytes: Uint8Array,
-  batch: BatchHeader,
-  { payload, kept, count }: Scanned,
-  horizonMs: number | undefined,
-  platform: RecordsPlatform,
-): Steps<Uint8Array> {
-  const codec = codecName(batch.codec) as CodecName
-  const start = codec === 'none' ? BATCH_OVERHEAD : 0
-  const end = codec === 'none' ? batch.sizeInBytes : payload.length
-  const cursor = new RecordCursor(payload, start, end, batch.recordsCount)
-  const writer = new ByteWriter(bytes.length)
-  const isAppendTime = batch.timestampType === 'LogAppendTime'
-  let baseTimestamp = horizonMs
-  let maxTimestamp = -1
-  for (const [index, keeps] of kept.entries()) {
-    cursor.next()
-    if (index % RECORDS_PER_STEP === RECORDS_PER_STEP - 1) yield { bytes: 0, records: RECORDS_PER_STEP }
-    if (!keeps) continue
-    const timestamp = isAppendTime ? batch.maxTimestamp : batch.baseTimestamp + cursor.timestampDelta
-    baseTimestamp ??= timestamp
-    if (timestamp > maxTimestamp) maxTimestamp = timestamp
-    writeRecord(writer, cursor, timestamp - baseTimestamp)
+  /**
+   * Returns the bytes to write: the batch as it is, another, which is valid until the next call, or undefined when nothing of it
+   * stays. It pauses now and again in a batch of many records.
+   */
+  *filter(
+    bytes: Uint8Array,
+    batch: BatchHeader,
+    fate: BatchFate,
+    isObsoleteMarker: boolean,
+  ): Steps<Uint8Array | undefined> {
+    if (fate.records === 'drop') return this.#empty(bytes, batch, fate)
+    const cursor = recordCursor(bytes, 0, this.#platform)
+    yield* this.#scan(cursor, batch)
+    if (this.#count === 0) return this.#empty(bytes, batch, fate)
+    const isNewHorizon = (this.#hasTombstone || isObsoleteMarker) && !batch.hasDeleteHorizon
+    if (this.#count === batch.recordsCount && !isNewHorizon) return bytes
+    const horizonMs = isNewHorizon
+      ? this.#options.newHorizonMs
+      : batch.hasDeleteHorizon
+        ? batch.baseTimestamp
+        : undefined
+    return yield* this.#rebuilt(bytes, batch, cursor.bytes, horizonMs)
   }
-  const records = writer.finish()
-  const stored = codec === 'none' ? records : platform.compression.compress(codec, records)
-  const result = concat([bytes.subarray(0, BATCH_OVERHEAD), stored])
-  setBatchSize(result, 0, result.length)
-  if (horizonMs !== undefined) setAttributes(result, 0, batch.attributes | DELETE_HORIZON_BIT)
-  setBaseTimestamp(result, 0, baseTimestamp as number)
-  if (!isAppendTime) setMaxTimestamp(result, 0, maxTimestamp)
-  setRecordsCount(result, 0, count)
-  refreshCrc(result, 0, platform.crc32c)
-  return result
-}
 
-/** Key, value and headers are taken over as bytes; what counts from the begin of the batch is written anew. */
-function writeRecord(writer: ByteWriter, cursor: RecordCursor, timestampDelta: number): void {
-  const { bytes } = cursor
-  const reader = new ByteReader(bytes, cursor.start)
-  const length = reader.varint()
-  const end = reader.position + length
-  reader.skip(1)
-  reader.varlong()
-  reader.varint()
-  const rest = bytes.subarray(reader.position, end)
-  writer.varint(1 + varlongSize(timestampDelta) + varlongSize(cursor.offsetDelta) + rest.length)
-  writer.int8(0)
-  writer.varlong(timestampDelta)
-  writer.varint(cursor.offsetDelta)
-  writer.bytes(rest)
+  /** Learns which records stay, and whether one of them has no value. */
+  *#scan(cursor: RecordCursor, batch: BatchHeader): Steps<void> {
+    this.#count = 0
+    this.#hasTombstone = false
+    // A record takes seven bytes at least, so that no number that a broken header tells is more than there is room for.
+    const most = Math.min(batch.recordsCount, cursor.bytes.length)
+    if (this.#kept.length < most) this.#kept = new Uint8Array(most * 2)
+    if (batch.codec !== 0) yield { bytes: 0, cost: decompressCost(cursor) }
+    for (let index = 0; ; index += RECORDS_PER_STEP) {
+      const end = this.#scanSome(cursor, batch, index)
+      yield { bytes: 0, cost: end - index }
+      if (end < index + RECORDS_PER_STEP) return
+    }
+  }
+
+  /** Looks at so many records as may be without a pause. Returns the index behind the last of them. */
+  #scanSome(cursor: RecordCursor, batch: BatchHeader, from: number): number {
+    const kept = this.#kept
+    const { keeps } = this.#options
+    let index = from
+    for (const end = from + RECORDS_PER_STEP; index < end && cursor.next(); index++) {
+      const stays = batch.isControl || keeps(cursor, batch)
+      kept[index] = stays ? 1 : 0
+      if (!stays) continue
+      this.#count++
+      if (cursor.valueLength < 0) this.#hasTombstone = true
+    }
+    return index
+  }
+
+  /** The header alone, if it is to stay: it says of its producer what there is to know. */
+  #empty(bytes: Uint8Array, batch: BatchHeader, fate: BatchFate): Uint8Array | undefined {
+    if (!fate.keepsEmpty) return undefined
+    if (batch.recordsCount <= 0) return bytes
+    const empty = bytes.slice(0, BATCH_OVERHEAD)
+    setBatchSize(empty, 0, BATCH_OVERHEAD)
+    setAttributes(empty, 0, batch.attributes & ~(CODEC_MASK | DELETE_HORIZON_BIT))
+    setBaseTimestamp(empty, 0, -1)
+    setRecordsCount(empty, 0, 0)
+    refreshCrc(empty, 0, this.#platform.crc32c)
+    return empty
+  }
+
+  /** @param payload the records as they came out of the codec; the batch itself when it is not compressed */
+  *#rebuilt(
+    bytes: Uint8Array,
+    batch: BatchHeader,
+    payload: Uint8Array,
+    horizonMs: number | undefined,
+  ): Steps<Uint8Array> {
+    const writer = this.#writer
+    writer.clear()
+    const codec = codecName(batch.codec) as CodecName
+    const header = bytes.subarray(0, BATCH_OVERHEAD)
+    if (codec === 'none') writer.bytes(header)
+    const times = yield* this.#writeKept(batch, payload, horizonMs)
+    if (codec !== 'none') {
+      const records = writer.finish()
+      yield { bytes: 0, cost: compressCost(codec, records.length) }
+      const stored = this.#platform.compression.compress(codec, records)
+      writer.clear()
+      writer.bytes(header)
+      writer.bytes(stored)
+    }
+    const result = writer.finish()
+    setBatchSize(result, 0, result.length)
+    if (horizonMs !== undefined) setAttributes(result, 0, batch.attributes | DELETE_HORIZON_BIT)
+    setBaseTimestamp(result, 0, times.base)
+    if (batch.timestampType !== 'LogAppendTime') setMaxTimestamp(result, 0, times.max)
+    setRecordsCount(result, 0, this.#count)
+    refreshCrc(result, 0, this.#platform.crc32c)
+    return result
+  }
+
+  /** Writes the records that stay. Returns the base timestamp, from which the others count, and the largest. */
+  *#writeKept(
+    batch: BatchHeader,
+    payload: Uint8Array,
+    horizonMs: number | undefined,
+  ): Steps<{ base: number; max: number }> {
+    const [start, end] = batch.codec === 0 ? [BATCH_OVERHEAD, batch.sizeInBytes] : [0, payload.length]
+    const cursor = new RecordCursor(payload, start, end, batch.recordsCount)
+    const writer = new RecordWriter(this.#writer, payload)
+    const isAppendTime = batch.timestampType === 'LogAppendTime'
+    let base = horizonMs
+    let max = -1
+    for (let index = 0; cursor.next(); index++) {
+      if (index % RECORDS_PER_STEP === RECORDS_PER_STEP - 1) yield { bytes: 0, cost: RECORDS_PER_STEP / 2 }
+      if (this.#kept[index] === 0) continue
+      const timestamp = isAppendTime ? batch.maxTimestamp : batch.baseTimestamp + cursor.timestampDelta
+      base ??= timestamp
+      if (timestamp > max) max = timestamp
+      writer.write(cursor, timestamp - base)
+    }
+    writer.end()
+    return { base: base as number, max }
+  }
 }

@@ -5,13 +5,14 @@
 
 import { batchLastOffset, readBatchHeader } from '../../records/batch-header.ts'
 import { recordCursor } from '../../records/batch-reader.ts'
+import type { RecordCursor } from '../../records/record-cursor.ts'
 import { StorageError } from '../../storage/storage.ts'
 import { BatchScanner } from '../batch-scanner.ts'
 import { markerOf } from '../log-state.ts'
 import { type CleanableLog, CleaningAborted } from './cleanable-log.ts'
 import { CleanedTransactions } from './cleaned-transactions.ts'
 import type { Steps } from './cleaning.ts'
-import { RECORDS_PER_STEP } from './filter-batch.ts'
+import { bytesCost, decompressCost, RECORDS_PER_STEP } from './cost.ts'
 import type { OffsetMap } from './offset-map.ts'
 
 /**
@@ -50,19 +51,26 @@ function* learnBatch(
   transactions: CleanedTransactions,
 ): Steps<boolean> {
   const batch = readBatchHeader(window, at)
-  let records = 0
   if (batch.isControl) transactions.onControl(batch, markerOf(window, at, batch, log.platform))
   else if (!transactions.onData(batch)) {
     const cursor = recordCursor(window, at, log.platform)
-    while (cursor.next()) {
-      const offset = batch.baseOffset + cursor.offsetDelta
-      if (cursor.keyLength >= 0 && offset >= from) {
-        if (map.isFull) return false
-        map.put(cursor.bytes, cursor.keyStart, cursor.keyStart + cursor.keyLength, offset)
-      }
-      if (++records % RECORDS_PER_STEP === 0) yield { bytes: 0, records: RECORDS_PER_STEP }
+    if (batch.codec !== 0) yield { bytes: 0, cost: decompressCost(cursor) }
+    for (let left = batch.recordsCount; left > 0; left -= RECORDS_PER_STEP) {
+      if (!learnSome(cursor, batch.baseOffset, from, map)) return false
+      yield { bytes: 0, cost: Math.min(left, RECORDS_PER_STEP) }
     }
   }
-  yield { bytes: size, records: records % RECORDS_PER_STEP }
+  yield { bytes: size, cost: bytesCost(size) }
+  return true
+}
+
+/** Goes on to as many records as may be without a pause, or to the last. False when the map was full before their keys were in it. */
+function learnSome(cursor: RecordCursor, baseOffset: number, from: number, map: OffsetMap): boolean {
+  for (let left = RECORDS_PER_STEP; left > 0 && cursor.next(); left--) {
+    const offset = baseOffset + cursor.offsetDelta
+    if (cursor.keyLength < 0 || offset < from) continue
+    if (map.isFull) return false
+    map.put(cursor.bytes, cursor.keyStart, cursor.keyStart + cursor.keyLength, offset)
+  }
   return true
 }

@@ -38,8 +38,6 @@ export interface LogCleanerOptions {
 
 /** What one slice may cost, in records looked at; on today's machines about a millisecond. */
 const SLICE_COST = 1200
-/** Reading or writing so many bytes costs as much as a record. */
-const BYTES_PER_RECORD = 512
 /** What it costs to wait for the storage. */
 const WAIT_COST = 50
 /** A slice ends, whatever it has done, when the clock says that it has taken so long. */
@@ -156,7 +154,7 @@ export class LogCleaner {
         if (step.done) return this.#done(current, step.value)
         if (step.value instanceof Later) return this.#wait(current, step.value, spent)
         bytes += step.value.bytes
-        spent += step.value.records + step.value.bytes / BYTES_PER_RECORD
+        spent += step.value.cost
         if (spent >= SLICE_COST || this.#env.now() - startedAt >= SLICE_MS) break
       }
     } catch (error) {
