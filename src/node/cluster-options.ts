@@ -1,7 +1,9 @@
 /**
  * The options of `startCluster`, and what becomes of them: those of a broker, which hold for all, and what only several have.
  */
+import type { LogLevel } from '../util/env.ts'
 import { type BrokerOptions, type CheckedOptions, checkOptions, invalid } from './options.ts'
+import { postedLevel } from './worker-messages.ts'
 
 export interface ClusterOptions
   extends Omit<BrokerOptions, 'port' | 'advertised' | 'worker' | 'http' | 'emulate' | 'evictDisconnected'> {
@@ -11,6 +13,12 @@ export interface ClusterOptions
   racks?: string[]
   /** A port for each broker; or the first of as many consecutive ones; any that are free by default. */
   port?: number | number[]
+  /**
+   * True runs each broker in a worker thread of its own, so that none holds up the others or you, and several cores have work. The controller and
+   * the network between them stay in your thread. Each gets its part of `limits.memoryBytes`, as threads share no bytes; not with
+   * `time: 'virtual'`. False by default.
+   */
+  workers?: boolean
   /**
    * Broker configs by Kafka's names, for all brokers. Unless given here, `default.replication.factor` is 3 (or as many as there are brokers), and
    * the cluster notices sooner than Kafka's defaults would that a broker is gone.
@@ -30,13 +38,16 @@ const QUICK_CONFIGS = {
 /** Options that were checked. */
 export interface CheckedClusterOptions extends Omit<CheckedOptions, 'port'> {
   readonly brokers: { readonly id: number; readonly port: number; readonly rack: string | undefined }[]
+  readonly workers: boolean
+  /** The least level that brokers in other threads post. */
+  readonly postedLevel: LogLevel | undefined
 }
 
 const MOST_BROKERS = 100
 
 /** Checks everything; throws an `OttlaError` for the first thing that is wrong. */
 export function checkClusterOptions(options: ClusterOptions): CheckedClusterOptions {
-  const { brokers: count = 3, racks = [], port = 0, ...shared } = options
+  const { brokers: count = 3, racks = [], port = 0, workers = false, ...shared } = options
   if (!Number.isInteger(count) || count < 1 || count > MOST_BROKERS) {
     throw invalid(`there cannot be ${count} brokers`, `from 1 to ${MOST_BROKERS}`)
   }
@@ -46,6 +57,9 @@ export function checkClusterOptions(options: ClusterOptions): CheckedClusterOpti
   if (Array.isArray(port) && port.length !== count) {
     throw invalid(`${port.length} ports for ${count} brokers`, 'name one for each, or the first')
   }
+  if (workers && shared.time === 'virtual') {
+    throw invalid('threads have no clock in common that could be moved', "leave out workers, or time: 'virtual'")
+  }
   const portOf = (index: number) => (Array.isArray(port) ? port[index] : port === 0 ? 0 : port + index)
   const configs = { ...QUICK_CONFIGS, 'default.replication.factor': Math.min(3, count), ...shared.configs }
   const brokers = Array.from({ length: count }, (_, index) => ({
@@ -53,5 +67,5 @@ export function checkClusterOptions(options: ClusterOptions): CheckedClusterOpti
     port: checkOptions({ port: portOf(index) }).port,
     rack: racks.length === 0 ? undefined : racks[index % racks.length],
   }))
-  return { ...checkOptions({ ...shared, configs }), brokers }
+  return { ...checkOptions({ ...shared, configs }), brokers, workers, postedLevel: postedLevel(options) }
 }

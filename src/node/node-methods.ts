@@ -3,6 +3,7 @@
  * alone, with the difference that a broker among others answers for what it leads and coordinates, and refuses the rest as it
  * would refuse clients. Whoever puts the answers together is cluster-methods.ts.
  */
+import type { BrokerCounts } from '../broker/counters.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
 import type { TallyCells } from '../broker/faults/tally.ts'
 import type { CoordinatedGroup, ReadableOffsets } from '../broker/group-view.ts'
@@ -40,12 +41,21 @@ export interface NodeMethods extends Shared {
   clearRecords(topicId: string, partitions: readonly number[]): Promise<void>
   /** @throws KafkaError LEADER_NOT_AVAILABLE while the broker has not loaded the partition that keeps the group */
   coordinatedGroup(groupId: string): Promise<CoordinatedGroup>
+  /** The partitions of `__consumer_offsets` whose groups are loaded here. */
+  loadedCoordinators(): Promise<number[]>
+  /** What it has done since it started. */
+  counters(): Promise<BrokerCounts>
   /** @param tally where it counts, with all brokers that have the same fault */
   addFault(rule: FaultRule, tally: TallyCells): Promise<FaultId>
   /** The places of the requests that wait at a fault here, among all that ever waited at it. */
   heldBy(id: FaultId): Promise<number[]>
   /** Lets those go on whose place is not behind `last`, or all, which ends the fault here. Resolves with how many went. */
   releaseFrom(id: FaultId, last?: number): Promise<number>
+  /**
+   * Resolves once the thread has seen more than `since` events, with how many there were: so that whoever waits for something there knows when
+   * to look again.
+   */
+  changed(since: number): Promise<number>
 }
 
 /** What is done to one broker of a cluster. */
@@ -61,6 +71,12 @@ export interface NodeControls {
   start(): Promise<void>
   pause(): Promise<void>
   resume(): Promise<void>
+  /** Keeps how the broker is, in memory, under a number. */
+  snapshot(id: number): Promise<void>
+  /** Ends the process as `kill` does, but goes on listening: the broker is put back at once, with `begin`. */
+  halt(): Promise<void>
+  /** Starts the broker on nothing, or on how it was at a snapshot; whether it ran or not. Resolves once the cluster has let it in. */
+  begin(id?: number): Promise<void>
   /** The end, in good order; nothing may be called afterwards. */
   close(): Promise<void>
 }

@@ -7,6 +7,7 @@ import { makeLog } from './log.ts'
 import { type BrokerOptions, checkOptions } from './options.ts'
 import type { RunningBroker } from './running-broker.ts'
 import { startWorkerBroker } from './worker-broker.ts'
+import { postedLevel } from './worker-messages.ts'
 
 /**
  * Starts a broker in memory, or with `dataDir` on a directory, and resolves when it accepts connections. Many can run side by side.
@@ -33,8 +34,7 @@ export async function launchBroker(options: BrokerOptions): Promise<StartedBroke
     else if (options.log === false) process.emitWarning(error)
   }
   if (options.worker) {
-    const logLevel = options.log === false ? undefined : (options.logLevel ?? (options.log ? 'info' : 'warn'))
-    return startWorkerBroker({ options: checked, logLevel }, log, onFatal)
+    return startWorkerBroker({ type: 'broker', options: checked, logLevel: postedLevel(options) }, { log, onFatal })
   }
   return startLocalBroker(checked, log, onFatal)
 }

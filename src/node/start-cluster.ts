@@ -1,6 +1,6 @@
 /**
- * `startCluster`, the way in to several brokers: each with its own port, logs and view of the cluster, in this thread, and a controller. They can
- * be killed, paused and started again, and links between them cut.
+ * `startCluster`, the way in to several brokers: each with its own port, logs and view of the cluster, in this thread or in one of its own,
+ * and a controller. They can be killed, paused and started again, and links between them cut.
  */
 
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } 
 import { CONTROLLER_DIRECTORY, type ControllerStorage, openControllerStorage } from './cluster-storage.ts'
 import { OttlaError } from './errors.ts'
 import { type LogFunction, makeLog } from './log.ts'
+import { NodeEvents } from './node-events.ts'
 import type { ClusterNode } from './node-methods.ts'
 import { failed, metadataFailure } from './open-cluster.ts'
 import { nodeRecordsPlatform } from './records-platform.ts'
@@ -88,11 +89,11 @@ async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promis
     throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
   }
   const nodes = new Map<number, ClusterNode>()
-  const waits = new Waits(env)
+  const waits = new Waits(options.workers ? new NodeEvents(env, nodes) : env)
   const faults = new ClusterFaults({ env, hub, nodes, waits })
   const parts = { env, hub, nodes, storage, timeline, waits, faults }
   try {
-    await openNodes({ ...given, hub, nodes })
+    await openNodes({ ...given, hub, nodes, timeline })
     const brokers = await listen(options, { ...parts, losses: new Losses(hub, timeline) })
     const handle = given.handleOf({ ...parts, brokers })
     await Promise.all([...nodes.values()].map(node => node.register()))

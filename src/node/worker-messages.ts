@@ -1,30 +1,36 @@
 /**
- * What goes over the port between a broker in a worker thread and its handle. Both sides are of the same build, so nothing
+ * What goes over the port between a worker thread and whoever started it. Both sides are of the same build, so nothing
  * here has a version.
  */
+import { type ErrorName, KafkaError } from '../protocol/errors.ts'
 import type { LogFields, LogLevel } from '../util/env.ts'
-import type { BrokerMethod } from './broker-methods.ts'
 import { OTTLA_ERRORS, OttlaError, type OttlaErrorCode, toError } from './errors.ts'
-import type { CheckedOptions } from './options.ts'
-import type { BrokerFacts } from './running-broker.ts'
+import type { BrokerOptions, CheckedOptions } from './options.ts'
+import type { NodeInput } from './port-messages.ts'
 
-/** What the worker is started with. */
-export interface WorkerInput {
-  options: CheckedOptions
+/** What a worker is started with: a broker alone, or one of a cluster. */
+export type WorkerInput = ({ type: 'broker'; options: CheckedOptions } | NodeInput) & {
   /** The least level that is worth posting; undefined when nobody listens. */
   logLevel: LogLevel | undefined
 }
 
-/** From the handle to the worker. */
+/** See {@link WorkerInput}. */
+export function postedLevel({ log, logLevel }: Pick<BrokerOptions, 'log' | 'logLevel'>): LogLevel | undefined {
+  return log === false ? undefined : (logLevel ?? (log ? 'info' : 'warn'))
+}
+
+/** To the worker. */
 export interface Call {
+  type: 'call'
   id: number
-  method: BrokerMethod | 'close'
+  /** A method of what runs there; `close` ends it, and the thread. */
+  method: string
   args: unknown[]
 }
 
-/** From the worker to the handle. */
+/** From the worker. */
 export type WorkerMessage =
-  | { type: 'started'; facts: BrokerFacts }
+  | { type: 'started'; facts: unknown }
   | { type: 'failed'; error: ErrorMessage }
   | { type: 'returned'; id: number; value: unknown }
   | { type: 'threw'; id: number; error: ErrorMessage }
@@ -38,21 +44,26 @@ interface ErrorMessage {
   stack: string | undefined
   code: string | undefined
   hint: string | undefined
+  /** Of a `KafkaError`. */
+  error: ErrorName | undefined
 }
 
 export function packError(thrown: unknown): ErrorMessage {
-  const error = toError(thrown) as Error & { code?: string; hint?: string }
-  const { name, message, stack, code, hint } = error
-  return { name, message, stack, code, hint }
+  const thrownError = toError(thrown) as Error & { code?: string; hint?: string }
+  const { name, message, stack, code, hint } = thrownError
+  const error = thrownError instanceof KafkaError ? thrownError.error : undefined
+  return { name, message, stack, code, hint, error }
 }
 
 /** The error as it was thrown, with the stack of the other thread. */
 export function unpackError(packed: ErrorMessage): Error {
-  const { code, hint, message } = packed
-  const error =
-    code !== undefined && code in OTTLA_ERRORS
-      ? new OttlaError(code as OttlaErrorCode, message, { hint })
-      : Object.assign(new Error(message), { name: packed.name }, code === undefined ? {} : { code })
+  const error = newError(packed)
   error.stack = packed.stack
   return error
+}
+
+function newError({ name, message, code, hint, error }: ErrorMessage): Error {
+  if (error !== undefined) return new KafkaError(error, message)
+  if (code !== undefined && code in OTTLA_ERRORS) return new OttlaError(code as OttlaErrorCode, message, { hint })
+  return Object.assign(new Error(message), { name }, code === undefined ? {} : { code })
 }

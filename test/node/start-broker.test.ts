@@ -154,16 +154,15 @@ describe('startBroker', () => {
   it('fails what waits for a worker thread that ends by itself', async () => {
     const entry = (body: string) => new URL(`data:text/javascript,${encodeURIComponent(body)}`)
     const facts = { bootstrapServers: 'x:1', host: 'x', port: 1, clusterId: 'c' }
-    const input = { options: {} as never, logLevel: undefined }
+    const input = { type: 'broker' as const, options: {} as never, logLevel: undefined }
     const fatal: Error[] = []
     const lines: string[] = []
     const begin = (body: string) =>
-      startWorkerBroker(
-        input,
-        (level, message) => lines.push(`${level} ${message}`),
-        error => fatal.push(error),
-        entry(`import { parentPort } from 'node:worker_threads'; ${body}`),
-      )
+      startWorkerBroker(input, {
+        log: (level, message) => lines.push(`${level} ${message}`),
+        onFatal: error => fatal.push(error),
+        entry: entry(`import { parentPort } from 'node:worker_threads'; ${body}`),
+      })
 
     await expect(begin("throw new Error('early')")).rejects.toMatchObject({
       code: 'OTTLA_WORKER_STOPPED',
