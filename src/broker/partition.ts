@@ -6,6 +6,7 @@ import { type ErrorName, KafkaError } from '../protocol/errors.ts'
 import { isShortOfRoom, StorageError, type StorageFailure } from '../storage/storage.ts'
 import { assert } from '../util/assert.ts'
 import { concat } from '../util/byte-writer.ts'
+import type { Later } from '../util/later.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
 import type { IsrProposal, ReplicaFetchData, ReplicaFetchTarget } from './link.ts'
 import type { PartitionImage } from './metadata/image.ts'
@@ -18,6 +19,8 @@ export const NO_LEADER_EPOCH = -1
  * One partition as one of its brokers has it: whether it leads, how far its followers are, and where the high watermark
  * therefore stands (`kafka.cluster.Partition`). The bytes are the log's. It acts on what the broker was told.
  */
+type NotYet = Later<StorageFailure | undefined>
+
 export interface PartitionOptions {
   readonly topic: string
   readonly topicId: string
@@ -281,25 +284,34 @@ export class Partition {
     return { epoch: leaderEpoch, endOffset }
   }
 
-  /** Cuts a follower's log where it left the leader's. False when that changed nothing. */
-  truncateWhereDiverging({ epoch, endOffset }: { epoch: number; endOffset: number }): boolean {
+  /**
+   * Cuts a follower's log where it left the leader's. False when that changed nothing. It is not cut yet while it has to be written down
+   * first that nothing behind can be trusted: what is returned then settles once it may be tried again.
+   */
+  truncateWhereDiverging({ epoch, endOffset }: { epoch: number; endOffset: number }): boolean | NotYet {
     const { log } = this
     const before = { logEndOffset: log.logEndOffset, latestEpoch: log.latestEpoch }
     const offset = truncationOffset(
       { leaderEpoch: epoch, endOffset },
       { logEndOffset: log.logEndOffset, endOffsetForEpoch: own => log.endOffsetForEpoch(own) },
     )
+    const noted = offset < log.logEndOffset ? log.noteCut(offset) : undefined
+    if (noted !== undefined) return noted
     log.truncateTo(offset)
     this.#changed()
     return log.logEndOffset !== before.logEndOffset || log.latestEpoch !== before.latestEpoch
   }
 
-  /** The follower's log ends outside of the leader's: it is cut to its end, or begins anew at its start. */
-  jumpIntoRange(leader: { logStartOffset: number; logEndOffset: number }): void {
+  /** The follower's log ends outside of the leader's: it is cut to its end, or begins anew at its start. As above it may be too early. */
+  jumpIntoRange(leader: { logStartOffset: number; logEndOffset: number }): NotYet | undefined {
     const { log } = this
-    if (leader.logEndOffset < log.logEndOffset) log.truncateTo(leader.logEndOffset)
-    else if (leader.logStartOffset > log.logEndOffset) log.truncateFullyAndStartAt(leader.logStartOffset)
+    if (leader.logEndOffset < log.logEndOffset) {
+      const noted = log.noteCut(leader.logEndOffset)
+      if (noted !== undefined) return noted
+      log.truncateTo(leader.logEndOffset)
+    } else if (leader.logStartOffset > log.logEndOffset) log.truncateFullyAndStartAt(leader.logStartOffset)
     this.#changed()
+    return undefined
   }
 
   /**

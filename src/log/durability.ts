@@ -160,13 +160,18 @@ export class Durability {
     if (!this.#isVolatile) this.#flushes.dropped(baseOffset)
   }
 
+  /** The log may be cut at `offset`: what lies behind it is to be read when it is opened again. */
+  lowerRecoveryPoint(offset: number): void {
+    this.#recoveryPoint = Math.min(this.#recoveryPoint, offset)
+    for (const goal of this.#goals) goal.endOffset = Math.min(goal.endOffset, offset)
+  }
+
   /** The log was cut to `endOffset`. */
   truncated(endOffset: number): void {
     if (this.#isVolatile) return
     this.#flushes.truncate(endOffset)
     this.#flushes.request(endOffset)
-    this.#recoveryPoint = Math.min(this.#recoveryPoint, endOffset)
-    for (const goal of this.#goals) goal.endOffset = Math.min(goal.endOffset, endOffset)
+    this.lowerRecoveryPoint(endOffset)
     for (const segment of this.#rolled)
       if (!this.#options.local.segments.all().includes(segment)) this.#rolled.delete(segment)
     // What was ended is the active one again.

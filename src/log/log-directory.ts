@@ -112,6 +112,8 @@ export class LogDirectory {
       listener: {
         ...options.listener,
         truncated: () => this.#writeRecoveryPoints(),
+        cutting: offset =>
+          this.#recoveryPoints.isAtMost(topicPartition, offset) ? undefined : this.#writeRecoveryPoints(),
         logStartMoved: () => this.#writeLogStartOffsets(),
       },
     })

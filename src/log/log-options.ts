@@ -3,6 +3,7 @@
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
+import type { Later } from '../util/later.ts'
 import type { IndexCache } from './index-cache.ts'
 import type { LogConfig } from './log-config.ts'
 
@@ -40,8 +41,13 @@ export interface LogListener {
   failed?(failure: StorageFailure): void
   /** The log was cut: `Log.recoveryPoint` may be lower than it was. */
   truncated?(): void
-  /** `Log.logStartOffset` has moved. */
-  logStartMoved?(): void
+  /** The log is to be cut at `offset`: what `Log.noteCut` returns. */
+  cutting?(offset: number): Later<StorageFailure | undefined> | undefined
+  /**
+   * `Log.logStartOffset` has moved. Segments below it go once what is returned has settled: then it is known after a power cut, too, which
+   * may bring some of them back. They go at once where nothing is returned.
+   */
+  logStartMoved?(): Later<StorageFailure | undefined> | undefined
   /** The log is compacted, and the cleaner may find something in it: it was opened, a segment was ended, the config changed. */
   toClean?(): void
 }

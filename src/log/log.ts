@@ -5,7 +5,7 @@
  */
 
 import { KafkaError } from '../protocol/errors.ts'
-import type { StorageFailure } from '../storage/storage.ts'
+import { isShortOfRoom, type StorageFailure } from '../storage/storage.ts'
 import type { Later } from '../util/later.ts'
 import { type AppendResult, appended, duplicated, joined } from './append-result.ts'
 import type { CleanableLog } from './cleaner/cleanable-log.ts'
@@ -39,6 +39,10 @@ export type { LogListener, LogOptions } from './log-options.ts'
  * log.read(0, { maxBytes: 1_000_000, minOneBatch: true, isolation: 'high_watermark' }).parts
  */
 export class Log extends ReadableLog {
+  /** Up to where the log start offset is known to whoever opens the log after a power cut: segments below may go. */
+  #notedStart = 0
+  #isClosed = false
+
   /**
    * Opens the log in a directory, or begins one. What a crash left half written at its end is dropped.
    *
@@ -59,6 +63,9 @@ export class Log extends ReadableLog {
     this.durability.loaded(loaded.recoveryPoint)
     if (loaded.wasCut) this.durability.truncated(loaded.endOffset)
     this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)
+    this.#notedStart = this.startOffset
+    // What was removed before may yet come back, but only above what was written down.
+    this.removedBefore = logStartOffset > 0 ? 0 : this.startOffset
     if (this.startOffset > this.logEndOffset) this.#startOver(this.startOffset)
     // An epoch may begin at the log end, without a record yet.
     epochs.truncateFromEnd(this.logEndOffset + 1)
@@ -212,6 +219,8 @@ export class Log extends ReadableLog {
     this.state.clear()
     this.durability.truncated(offset)
     this.startOffset = offset
+    this.#notedStart = offset
+    this.removedBefore = 0
   }
 
   #afterTruncation(): void {
@@ -224,6 +233,7 @@ export class Log extends ReadableLog {
     this.listener.truncated?.()
     if (this.startOffset <= end) return
     this.startOffset = end
+    this.#notedStart = end
     this.listener.logStartMoved?.()
   }
 
@@ -240,15 +250,25 @@ export class Log extends ReadableLog {
     return this.startOffset
   }
 
-  #moveLogStart(offset: number): void {
+  /** Settles once it is written down; undefined when that is not needed. */
+  #moveLogStart(offset: number): Later<StorageFailure | undefined> | undefined {
     this.startOffset = offset
     if (this.state.epochs.truncateFromStart(offset)) this.state.writeEpochs()
-    this.listener.logStartMoved?.()
+    const written = this.listener.logStartMoved?.()
+    if (written === undefined || this.storage.isVolatile) {
+      this.#notedStart = offset
+      return undefined
+    }
+    return written.map(failure => {
+      // A full disk is no reason to keep what is there: that would keep it full.
+      if (failure === undefined || isShortOfRoom(failure.code)) this.#notedStart = Math.max(this.#notedStart, offset)
+      return failure
+    })
   }
 
   /**
    * Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments: none of a log that
-   * has failed, or fails now.
+   * has failed, or fails now. On a disk their files stay until it is written down where the log begins now.
    */
   applyRetention(now: number): number {
     const { logStartOffset, logEndOffset, highWatermark, config } = this
@@ -260,17 +280,50 @@ export class Log extends ReadableLog {
       if (count === 0) return 0
       // There is always one left.
       if (count === segments.count) this.roll()
+      const { baseOffset } = segments.at(count)
+      const written = baseOffset > logStartOffset ? this.#moveLogStart(baseOffset) : undefined
+      if (written !== undefined) written.whenSettled(() => this.#removeOldest())
+      else this.#removeOldest()
+      return count
+    } catch (error) {
+      this.#retentionFailed(error)
+      return 0
+    }
+  }
+
+  #retentionFailed(error: unknown): void {
+    const thrown = this.metReading(error)
+    if (!(thrown instanceof KafkaError)) throw thrown
+  }
+
+  /** Removes the segments that end below the log start offset, as far as that is written down. */
+  #removeOldest(): void {
+    const { segments } = this.local
+    if (this.#isClosed || this.failure !== undefined) return
+    let count = 0
+    while (count + 1 < segments.count && segments.at(count + 1).baseOffset <= this.#notedStart) count++
+    if (count === 0) return
+    try {
       this.local.deleteOldest(count)
       const { baseOffset } = segments.first
       this.durability.dropped(baseOffset)
-      if (baseOffset > logStartOffset) this.#moveLogStart(baseOffset)
       this.state.snapshots.prune(segments.baseOffsets())
-      return count
+      this.storage.syncDirectory(this.directory).whenSettled(failure => {
+        if (failure === undefined) this.removedBefore = Math.max(this.removedBefore, baseOffset)
+      })
     } catch (error) {
-      const thrown = this.metReading(error)
-      if (thrown instanceof KafkaError) return 0
-      throw thrown
+      this.#retentionFailed(error)
     }
+  }
+
+  /**
+   * Sees to it that whoever opens the log after a power cut does not trust what lies behind `offset`, where it is to be cut: new records
+   * may come there that are not flushed yet. Undefined when that is so: then it may be cut at once.
+   */
+  noteCut(offset: number): Later<StorageFailure | undefined> | undefined {
+    if (this.storage.isVolatile) return undefined
+    this.durability.lowerRecoveryPoint(offset)
+    return this.listener.cutting?.(offset)
   }
 
   /** The log as the cleaner sees it. */
@@ -305,12 +358,14 @@ export class Log extends ReadableLog {
 
   /** A checkpoint; then it lets go of the files. */
   close(): Later<StorageFailure | undefined> {
+    this.#isClosed = true
     this.local.segments.cancel()
     return closeAfter(this.env.turns, this.durability.close(), () => this.local.segments.close())
   }
 
   /** Lets go of the files as they are: the log is to be deleted. What readers hold stays valid. */
   abandon(): void {
+    this.#isClosed = true
     this.durability.cancel()
     this.local.segments.close()
   }

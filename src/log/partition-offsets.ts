@@ -37,9 +37,15 @@ export class PartitionOffsets {
     return this.#offsets
   }
 
+  /** Whether whoever reads the file now, after a power cut or not, finds for this partition no more than `offset`. */
+  isAtMost(topicPartition: string, offset: number): boolean {
+    return this.writing === undefined && !this.#isBehind && (this.#offsets.get(topicPartition) ?? 0) <= offset
+  }
+
   /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
   write(offsets: () => ReadonlyMap<string, number>): Later<StorageFailure | undefined> {
-    if (!this.#isBehind && isSame(this.#offsets, offsets())) return this.#file.settled()
+    // Where a write waits for its turn it takes along what is new: only one that would be the first is worth the comparison.
+    if (!this.#isBehind && this.writing === undefined && isSame(this.#offsets, offsets())) return this.#file.settled()
     const written = this.#file.write(() => {
       this.#offsets = offsets()
       return [...this.#offsets].map(([topicPartition, offset]) => {

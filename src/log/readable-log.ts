@@ -37,6 +37,8 @@ export abstract class ReadableLog {
   /** What was told of it last, so that a reader who tries again and again does not fill the log. */
   #corruption = ''
   protected startOffset = 0
+  /** Segments that ended below are gone for good. */
+  protected removedBefore = 0
   protected watermark = 0
 
   protected constructor(options: LogOptions) {
@@ -120,9 +122,9 @@ export abstract class ReadableLog {
     return this.local.segments.sizeInBytes
   }
 
-  /** Where the first segment begins, which is at or below the log start offset. */
+  /** Where the first segment begins, which is at or below the log start offset, even after a power cut that brings removed ones back. */
   get firstSegmentOffset(): number {
-    return this.local.segments.first.baseOffset
+    return Math.min(this.removedBefore, this.local.segments.first.baseOffset)
   }
 
   get segmentCount(): number {

@@ -1,5 +1,7 @@
 import { KafkaError } from '../../protocol/errors.ts'
+import type { StorageFailure } from '../../storage/storage.ts'
 import type { Env } from '../../util/env.ts'
+import type { Later } from '../../util/later.ts'
 import type { Timer } from '../../util/timer-queue.ts'
 import type { BrokerConfig } from '../configs/broker-config.ts'
 import type { Link, ReplicaFetchData, ReplicaFetchTarget } from '../link.ts'
@@ -160,13 +162,19 @@ export class ReplicaFetcher {
   #apply(followed: Followed, data: ReplicaFetchData): void {
     const { partition } = followed
     switch (data.error) {
-      case 'NONE':
+      case 'NONE': {
         if (data.divergingEpoch === undefined) return partition.appendAsFollower(data)
+        const isCut = partition.truncateWhereDiverging(data.divergingEpoch)
+        if (typeof isCut === 'object') this.#restUntil(isCut, followed)
         // Without any progress it would ask the same again at once.
-        if (!partition.truncateWhereDiverging(data.divergingEpoch)) this.#backOff([followed])
+        else if (!isCut) this.#backOff([followed])
         return
-      case 'OFFSET_OUT_OF_RANGE':
-        return partition.jumpIntoRange(data)
+      }
+      case 'OFFSET_OUT_OF_RANGE': {
+        const notYet = partition.jumpIntoRange(data)
+        if (notYet !== undefined) this.#restUntil(notYet, followed)
+        return
+      }
       case 'FENCED_LEADER_EPOCH':
         // The leader is further: the metadata that says so is on its way, and brings this partition back.
         if (followed.leaderEpoch === partition.leaderEpoch) this.#backOff([followed])
@@ -175,6 +183,16 @@ export class ReplicaFetcher {
         // The leader may not know yet that it leads, or that this broker is a replica.
         this.#backOff([followed])
     }
+  }
+
+  /** Something has to be written down before the log may be cut: then the leader is asked again, who says the same if nothing has changed. */
+  #restUntil(written: Later<StorageFailure | undefined>, followed: Followed): void {
+    followed.isResting = true
+    written.whenSettled(failure => {
+      if (failure !== undefined) return this.#backOff([followed])
+      followed.isResting = false
+      if (!this.#stopped) this.#beginSoon()
+    })
   }
 
   #complain(followed: Followed, reason: string): void {
