@@ -12,7 +12,7 @@ import { LogDirectory } from './log-directory.ts'
 /** A directory that keeps topic ids, as one on a disk does, and cannot rename anything as long as it is told so. */
 class StubbornStorage extends MemoryStorage {
   isStubborn = false
-  override readonly isVolatile = false
+  override readonly isVolatile = false as unknown as true
 
   override rename(from: string, to: string): void {
     if (this.isStubborn) throw new StorageError('IO', `EIO: rename ${from}`)
