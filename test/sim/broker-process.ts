@@ -10,12 +10,13 @@ import { DiskCluster } from '../../src/cluster/disk-cluster.ts'
 import { DiskStorage } from '../../src/storage/disk-storage.ts'
 import type { FileSystem } from '../../src/storage/file-system.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
+import { StorageError } from '../../src/storage/storage.ts'
 import type { LogFields, LogLevel } from '../../src/util/env.ts'
 import type { Later } from '../../src/util/later.ts'
 import type { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { platform } from '../broker/harness.ts'
 import type { Chance } from './chance.ts'
-import type { CrashKind } from './history.ts'
+import { type CrashKind, Violation } from './history.ts'
 import type { SimulatedNetwork } from './network.ts'
 import type { Plan } from './plan.ts'
 import { ProcessEnv } from './process-env.ts'
@@ -179,8 +180,8 @@ export class BrokerProcess {
       try {
         run()
       } catch (error) {
-        if (!disk.isBad) throw error
-        failed(String(error))
+        if (disk.isBad) return failed(String(error))
+        throw error instanceof StorageError ? new Violation('opening', error.message) : error
       }
     }
     storage.lock().whenSettled(refused => {
