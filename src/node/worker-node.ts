@@ -139,17 +139,20 @@ export class WorkerNode implements ClusterNode {
    * what a power cut takes is known there alone.
    */
   async kill(powerLoss: boolean): Promise<void> {
+    await this.#end('kill', [powerLoss])
+  }
+
+  async #end(how: 'kill' | 'halt', args: unknown[]): Promise<void> {
+    const { input, log, place } = this.#options
     const thread = this.#thread as WorkerThread
     this.#links?.forget()
     const timer = setTimeout(() => {
-      const lost = this.#options.input.options.dataDir === undefined ? ', and all that it had in memory is lost' : ''
-      this.#options.log('error', `the thread of a broker that was killed does not answer, and is ended${lost}`, {
-        broker: this.#options.place.id,
-      })
+      const lost = input.options.dataDir === undefined ? ', and all that it had in memory is lost' : ''
+      log('error', `the thread of a broker that was killed does not answer, and is ended${lost}`, { broker: place.id })
       void thread.terminate()
     }, KILL_MS)
     try {
-      await thread.call('kill', [powerLoss])
+      await thread.call(how, args)
     } catch (error) {
       if (!thread.isGone) throw error
     } finally {
@@ -182,8 +185,7 @@ export class WorkerNode implements ClusterNode {
 
   /** A thread that is gone has halted. */
   async halt(): Promise<void> {
-    this.#links?.forget()
-    if (!this.#thread?.isGone) await this.#ask('halt', [])
+    if (!this.#thread?.isGone) await this.#end('halt', [])
   }
 
   /** The snapshots of a thread that is gone are, too. */
