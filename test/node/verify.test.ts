@@ -125,12 +125,15 @@ describe('the check of a data directory', () => {
       writeFileSync(join(directory, 'orders-0/what.txt'), '')
       writeFileSync(join(directory, `orders-0/${LOG}.swap`), '')
       writeFileSync(join(directory, 'orders-0/00000000000000000999.timeindex'), '')
+      writeFileSync(join(directory, 'orders-0/00000000000000000777.log.swap'), '')
+      writeFileSync(join(directory, 'orders-0/00000000000000000777.index'), '')
       for (const name of readdirSync(join(directory, 'orders-0'))) {
         if (name.endsWith('.snapshot')) change(join(directory, 'orders-0', name), 9, byte => byte + 1)
       }
     })
     expect(said.map(line => line.split(':')[0]).sort()).toEqual([
       expect.stringMatching(/^note orders-0\/0{20}\.log\.swap/),
+      'note orders-0/00000000000000000777.log.swap',
       'note orders-0/what.txt',
       ...said.filter(line => line.includes('.snapshot')).map(line => line.split(':')[0]),
       'warning orders-0/00000000000000000999.timeindex',
