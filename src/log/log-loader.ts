@@ -136,7 +136,8 @@ class Recovery {
       const segment = segments.at(index)
       this.#nextOffset = Math.max(this.#nextOffset, segment.baseOffset)
       const isRecovered = index === segments.count - 1 || segments.at(index + 1).baseOffset > this.#recoveryPoint
-      const mayEnd = isRecovered && !this.#isRemoved(index)
+      const isRemoved = this.#isRemoved(index)
+      const mayEnd = isRecovered && !isRemoved
       const broken =
         this.#readSegment(segment, snapshot, isRecovered) ?? (mayEnd ? this.#gapBehind(segment, index) : undefined)
       if (broken !== undefined && mayEnd) {
@@ -146,7 +147,8 @@ class Recovery {
       if (broken !== undefined) {
         // It was whole once: what is behind it is still good, and what cannot be read is not served.
         const fields = { path: segment.file.path, ...broken }
-        this.#options.env.log('error', 'a segment is corrupt: producers that wrote to it may be forgotten', fields)
+        const level = isRemoved ? 'info' : 'error'
+        this.#options.env.log(level, 'a segment is corrupt: producers that wrote to it may be forgotten', fields)
       } else if (isRecovered && index < segments.count - 1) {
         segment.writeIndexes().whenSettled(() => segment.retire())
       }

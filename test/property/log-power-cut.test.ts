@@ -245,6 +245,22 @@ class Run {
   }
 }
 
+const ONE = { do: 'append', count: 1, size: 0, time: 0, producer: 1, newEpoch: false } as const
+
+/** A segment that was removed and never flushed is there again, and broken: that is nobody's loss. */
+const REMOVED_AND_BACK: [number, Step[]] = [
+  -1_239_473_808,
+  [
+    ONE,
+    { do: 'wait', ms: 21 },
+    { do: 'truncate', back: 1 },
+    ONE,
+    { do: 'roll' },
+    ONE,
+    { do: 'deleteRecords', back: 0 },
+  ],
+]
+
 it('has what was flushed, as it was written, whenever the power goes', () => {
   fc.assert(
     fc.property(fc.integer(), fc.array(step, { minLength: 1, maxLength: 60 }), (seed, steps) => {
@@ -253,6 +269,9 @@ it('has what was flushed, as it was written, whenever the power goes', () => {
       run.take({ do: 'cut' })
       run.take({ do: 'stop' })
     }),
-    { numRuns: 200 },
+    {
+      numRuns: 200,
+      examples: [REMOVED_AND_BACK],
+    },
   )
 })
