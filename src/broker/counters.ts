@@ -9,6 +9,9 @@ export interface TopicCounters {
   bytesOut: number
 }
 
+/** The numbers in plain data. */
+export type BrokerCounts = Pick<Counters, 'requests' | 'topics' | 'refusedConnections'>
+
 export class Counters {
   /** Requests that were answered, by API. */
   readonly requests = new Map<string, number>()

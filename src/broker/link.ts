@@ -85,7 +85,7 @@ interface BrokerRegistration {
   readonly incarnationId: string
   /**
    * The epoch under which its logs were closed in good order, or −1: then what it had not flushed may be gone. `same` says that they
-   * are whole, whatever the epoch.
+   * are whole, whatever the epoch, as they are where the whole cluster was put back to an earlier moment: it was never away then.
    */
   readonly previousBrokerEpoch: PreviousBrokerEpoch
   /** False where no message can be lost, so that silence means nothing: a cluster of one. */

@@ -57,6 +57,7 @@ export class BrokerNode {
   #state: BrokerState = 'running'
   /** What the next process may say of the one before. */
   #previousBrokerEpoch: PreviousBrokerEpoch
+  #forgetProducers: boolean
 
   constructor(definition: BrokerDefinition, options: SharedBrokerOptions, uplink: Uplink) {
     this.id = definition.id
@@ -65,6 +66,7 @@ export class BrokerNode {
     this.#uplink = uplink
     this.#storage = definition.storage
     this.#previousBrokerEpoch = definition.previousBrokerEpoch ?? -1
+    this.#forgetProducers = definition.forgetProducers ?? false
     this.#env = this.#newEnv()
     this.#broker = this.#boot()
   }
@@ -84,6 +86,11 @@ export class BrokerNode {
 
   get state(): BrokerState {
     return this.#state
+  }
+
+  /** What a process that is started on a copy of the storage may say of the one before: one that runs leaves its logs whole there. */
+  get previousBrokerEpoch(): PreviousBrokerEpoch {
+    return this.isUp ? 'same' : this.#previousBrokerEpoch
   }
 
   /** True while a process runs, paused or not. */
@@ -109,7 +116,7 @@ export class BrokerNode {
       config: new BrokerConfig({ ...configs, ...own }),
       limits: { ...DEFAULT_LIMITS, ...limits },
       link: this.#uplink.link,
-      forgetProducers: this.#definition.forgetProducers,
+      forgetProducers: this.#forgetProducers,
       previousBrokerEpoch: this.#previousBrokerEpoch,
     })
     this.#uplink.attach({
@@ -170,7 +177,9 @@ export class BrokerNode {
   }
 
   /** Starts a process on what the one before left, or on another storage. Settles when the cluster has let it in. */
-  start(options: { storage?: Storage; previousBrokerEpoch?: PreviousBrokerEpoch } = {}): Later<void> {
+  start(
+    options: { storage?: Storage; previousBrokerEpoch?: PreviousBrokerEpoch; forgetProducers?: boolean } = {},
+  ): Later<void> {
     if (this.isUp) throw new RangeError(`broker ${this.id} runs already`)
     const { host, port } = this.#broker.lifecycle.address
     this.#storage = options.storage ?? this.#storage
@@ -178,6 +187,7 @@ export class BrokerNode {
     if (options.previousBrokerEpoch !== undefined && options.previousBrokerEpoch !== -1) {
       this.#previousBrokerEpoch = options.previousBrokerEpoch
     }
+    this.#forgetProducers = options.forgetProducers ?? false
     this.#state = 'running'
     this.#env = this.#newEnv()
     this.#broker = this.#boot()

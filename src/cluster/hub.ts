@@ -6,11 +6,13 @@ import type { AppliedRecord } from '../broker/metadata/records.ts'
 import { ERROR_CODES, errorName, KafkaError } from '../protocol/errors.ts'
 import type { RecordsPlatform } from '../records/compression.ts'
 import type { Storage, StorageFailure } from '../storage/storage.ts'
+import { assert } from '../util/assert.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { randomUuid } from '../util/uuid.ts'
 import { Controller } from './controller.ts'
 import type { ClusterFloor } from './decision-context.ts'
+import { floorAbove } from './floor.ts'
 import { type MetadataLog, openMetadataLog } from './metadata-log.ts'
 import { CONTROLLER, Network } from './network.ts'
 import { Place } from './place.ts'
@@ -53,27 +55,60 @@ export interface TopicDeclaration {
 export class Hub {
   readonly clusterId: string
   readonly network: Network
-  /** What the controller has decided, for whoever closes it. */
-  readonly metadataLog: MetadataLog
   protected readonly env: Env
+  readonly #options: HubOptions
   readonly #places = new Map<number, Place>()
-  readonly #controller: Controller
+  #floor: ClusterFloor
+  #metadataLog: MetadataLog
+  #controller: Controller
 
   constructor(options: HubOptions) {
-    const { env, storage, platform, configs = {}, floor, onRecord, historyRecords } = options
+    const { env, configs = {} } = options
     this.env = env
+    this.#options = options
     this.clusterId = options.clusterId ?? randomUuid(() => env.random())
     for (const name of Object.keys(configs)) {
       if (brokerConfigDoc(name) === undefined) env.log('warn', `the config ${name} is kept, and not acted on`)
     }
-    this.metadataLog = openMetadataLog({ env, storage, platform, onFailure: options.onMetadataFailure })
-    const config = new BrokerConfig(configs)
-    this.#controller = new Controller({ env, config, log: this.metadataLog, floor, onRecord, historyRecords })
+    this.#floor = options.floor ?? { leaderEpoch: 0, producerId: 0 }
+    this.#metadataLog = this.#openMetadataLog()
+    this.#controller = this.#newController()
     this.network = new Network(env)
     this.network.start(CONTROLLER)
     const mayFail = options.mayFail ?? options.brokerIds.length > 1
-    const shared = { env, network: this.network, controller: this.#controller, places: this.#places, mayFail }
+    const shared = { env, network: this.network, controller: () => this.#controller, places: this.#places, mayFail }
     for (const id of options.brokerIds) this.#places.set(id, new Place(id, shared))
+  }
+
+  #openMetadataLog(): MetadataLog {
+    const { env, storage, platform, onMetadataFailure } = this.#options
+    return openMetadataLog({ env, storage, platform, onFailure: onMetadataFailure })
+  }
+
+  #newController(): Controller {
+    const { env, configs, onRecord, historyRecords } = this.#options
+    const config = new BrokerConfig(configs ?? {})
+    return new Controller({ env, config, log: this.#metadataLog, floor: this.#floor, onRecord, historyRecords })
+  }
+
+  /**
+   * Another controller takes the place of the one that there was, which ends: on what its storage holds by now, with numbers above all that
+   * clients have seen, and links that are whole. No broker may be up. Returns what the numbers begin with.
+   */
+  beginAnew(): ClusterFloor {
+    assert(!this.places.some(({ isUp }) => isUp), 'a broker is up that would go on with the controller before')
+    this.#floor = floorAbove(this.image, this.#floor)
+    this.endController()
+    this.network.beginAnew()
+    this.network.start(CONTROLLER)
+    this.#metadataLog = this.#openMetadataLog()
+    this.#controller = this.#newController()
+    return this.#floor
+  }
+
+  /** What the controller has decided, for whoever closes it. */
+  get metadataLog(): MetadataLog {
+    return this.#metadataLog
   }
 
   /** Where a broker is, or can be. */

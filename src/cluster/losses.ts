@@ -23,6 +23,12 @@ export class Losses {
     })
   }
 
+  /** The records that were known of are gone on purpose: the cluster was put back. */
+  forget(): void {
+    this.#watermarks.clear()
+    this.#lastLeaders.clear()
+  }
+
   /** A broker is about to end, and with it what it knew of the partitions that it leads, or led last. */
   ending(brokerId: number): void {
     const names: string[] = []

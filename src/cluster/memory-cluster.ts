@@ -7,6 +7,7 @@ import { MemoryStorage } from '../storage/memory-storage.ts'
 import { Later } from '../util/later.ts'
 import { Cluster, type ClusterOptions } from './cluster.ts'
 import type { ClusterFloor } from './decision-context.ts'
+import { floorAbove } from './floor.ts'
 import type { TopicDeclaration } from './hub.ts'
 import type { Beginning, StandaloneCluster } from './standalone.ts'
 
@@ -99,7 +100,7 @@ export class MemoryCluster implements StandaloneCluster {
 
   #replace(storage: MemoryStorage, forgetProducers: boolean): ClusterFloor {
     const { broker, clusterId } = this
-    const floor = floorAbove(broker, this.#floor)
+    const floor = floorAbove(broker.image, this.#floor)
     broker.dropConnections()
     this.#cluster.shutdown()
     broker.replicas.close()
@@ -125,13 +126,4 @@ export class MemoryCluster implements StandaloneCluster {
     })
     return begun
   }
-}
-
-/** Numbers that no client has seen from `broker`, or from those before it. */
-function floorAbove({ image }: Broker, before: ClusterFloor): ClusterFloor {
-  let leaderEpoch = before.leaderEpoch
-  for (const { partitions } of image.topicsById.values()) {
-    for (const partition of partitions) leaderEpoch = Math.max(leaderEpoch, partition.leaderEpoch)
-  }
-  return { leaderEpoch: leaderEpoch + 1, producerId: Math.max(before.producerId, image.nextProducerId) }
 }

@@ -33,6 +33,23 @@ describe('a network', () => {
     expect([arrived, env.timers]).toEqual([['abc'], 0])
   })
 
+  it('forgets what is on its way when it begins anew, with whole links and no timer left', () => {
+    const { env, network, send, arrived } = start()
+    network.slow(1, 2, 100)
+    const slow = send('a')
+    network.heal(1, 2)
+    network.cut(2, 1)
+    const lost = send('b')
+    network.beginAnew()
+    expect(env.timers).toBeLessThanOrEqual(2)
+    env.advance(10_000)
+    expect([outcome(slow), outcome(lost), env.timers]).toEqual([undefined, undefined, 0])
+    network.start(1)
+    network.start(2)
+    expect(outcome(send('abc'))).toBe(3)
+    expect(arrived.filter(text => text === 'a')).toEqual([])
+  })
+
   it('loses what goes over a cut way, and says so a little later, or when it is healed', () => {
     const { env, network, send, arrived } = start()
     network.cut(1, 2)

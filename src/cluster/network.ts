@@ -41,6 +41,8 @@ export class Network {
   readonly #env: Env
   readonly #nodes = new Map<NodeId, Node>()
   readonly #ways = new Map<string, Way>()
+  /** Calls that wait for an answer: how each is forgotten. */
+  readonly #calls = new Set<() => void>()
 
   constructor(env: Env) {
     this.#env = env
@@ -49,6 +51,13 @@ export class Network {
   /** A node that is not up yet: who calls it hears that nobody is there. */
   add(id: NodeId): void {
     if (!this.#nodes.has(id)) this.#nodes.set(id, { up: false, life: 0, paused: false, held: [] })
+  }
+
+  /** All nodes are down and all links whole: whatever is on its way is lost. */
+  beginAnew(): void {
+    for (const id of this.#nodes.keys()) this.stop(id)
+    for (const forget of [...this.#calls]) forget()
+    this.#ways.clear()
   }
 
   /** A node comes up. */
@@ -117,9 +126,11 @@ export class Network {
     const timer = this.#env.timer(timeoutMs, () => fail(), 'client')
     const forget = () => {
       timer.cancel()
+      this.#calls.delete(forget)
       this.#way(from, to).lost.delete(fail)
       this.#way(to, from).lost.delete(fail)
     }
+    this.#calls.add(forget)
     const fail = () => {
       if (result.settle(undefined)) forget()
     }

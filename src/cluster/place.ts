@@ -48,7 +48,8 @@ const CONTROLLER_TIMEOUT_MS = 30_000
 export interface PlaceOptions {
   readonly env: Env
   readonly network: Network
-  readonly controller: Controller
+  /** The controller that there is; another after the cluster began anew. */
+  readonly controller: () => Controller
   /** Of all brokers. */
   readonly places: ReadonlyMap<number, Place>
   /** See `Link.mayFail`. */
@@ -102,7 +103,7 @@ export class Place implements Uplink {
     this.#brokerEpoch = -1
     this.#metadataOffset = 0
     network.start(this.id)
-    controller.subscribe(this.id, update => {
+    controller().subscribe(this.id, update => {
       const heard = network.call(CONTROLLER, this.id, CONTROLLER_TIMEOUT_MS, () => peer.metadata(update))
       heard.whenSettled((offset = 0) => {
         if (this.#peer === peer) this.#metadataOffset = Math.max(this.#metadataOffset, offset)
@@ -114,7 +115,7 @@ export class Place implements Uplink {
   detach(state: 'stopped' | 'killed'): void {
     if (!this.isUp) return
     this.#state = state
-    this.#options.controller.unsubscribe(this.id)
+    this.#options.controller().unsubscribe(this.id)
     this.#options.network.stop(this.id)
   }
 
@@ -140,7 +141,7 @@ export class Place implements Uplink {
         request: ControllerMessages[Kind]['request'],
         timeoutMs = CONTROLLER_TIMEOUT_MS,
       ) => {
-        const reply = network.call(id, CONTROLLER, timeoutMs, () => controller.handle(kind, request))
+        const reply = network.call(id, CONTROLLER, timeoutMs, () => controller().handle(kind, request))
         if (kind === 'registerBroker') this.#noteEpoch(reply as Later<{ brokerEpoch: number } | undefined>)
         return reply
       },

@@ -63,7 +63,7 @@ const MOST_EVENTS = 100_000
 
 export class Timeline {
   readonly #now: () => number
-  readonly #began: number
+  #began: number
   readonly #partitions = new Map<string, PartitionImage>()
   readonly #brokers = new Map<number, BrokerEvent['state']>()
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
@@ -82,6 +82,14 @@ export class Timeline {
   listen(listener: (event: ClusterEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Forgets everything: the cluster begins anew. Listeners stay. */
+  beginAnew(): void {
+    this.#began = this.#now()
+    this.#events = []
+    this.#partitions.clear()
+    this.#brokers.clear()
   }
 
   /** Notes what somebody did. */

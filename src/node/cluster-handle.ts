@@ -7,10 +7,11 @@ import type { Hub } from '../cluster/index.ts'
 import { CONTROLLER } from '../cluster/network.ts'
 import type { ClusterEvent, Timeline } from '../cluster/timeline.ts'
 import { unsettled } from '../cluster/unsettled.ts'
-import { parseDuration } from '../util/duration.ts'
-import type { FaultMethods } from './broker-methods.ts'
+import { advanceClock } from './advance-clock.ts'
+import type { AdvanceOptions, BrokerSnapshot, FaultMethods } from './broker-methods.ts'
 import type { ClusterFaults } from './cluster-faults.ts'
 import { ClusterMethods } from './cluster-methods.ts'
+import type { ClusterResets } from './cluster-resets.ts'
 import type { ControllerStorage } from './cluster-storage.ts'
 import { clusterTopic } from './cluster-topic.ts'
 import { type ClusterDescription, describeCluster } from './describe-cluster.ts'
@@ -29,6 +30,7 @@ export interface ClusterParts {
   readonly nodes: ReadonlyMap<number, ClusterNode>
   readonly waits: Waits
   readonly faults: ClusterFaults
+  readonly resets: ClusterResets
   readonly brokers: readonly ClusterBroker[]
   readonly storage: ControllerStorage
   readonly timeline: Timeline
@@ -140,6 +142,18 @@ export class ClusterHandle extends Faulter implements RunningCluster {
     return describeCluster(this.#open().hub, this.brokers)
   }
 
+  async reset(): Promise<void> {
+    await this.#open().resets.reset()
+  }
+
+  async snapshot(): Promise<BrokerSnapshot> {
+    return this.#open().resets.snapshot()
+  }
+
+  async restore(snapshot: BrokerSnapshot): Promise<void> {
+    await this.#open().resets.restore(snapshot, this.#methods)
+  }
+
   async requests(filter?: RequestFilter) {
     return this.methods.requests(filter)
   }
@@ -160,15 +174,12 @@ export class ClusterHandle extends Faulter implements RunningCluster {
     return this.#parts.timeline.render()
   }
 
-  async advance(time: number | string, { sessions }: { sessions?: boolean } = {}): Promise<void> {
-    const { env } = this.#open()
-    const ms = parseDuration(time)
-    if (ms === undefined) throw invalid(`not a span of time: ${time}`, "write it in milliseconds, or as '7d', '1h30m'")
-    if (!env.aheadOfClients) {
-      const hint = "start it with startCluster({ time: 'virtual' })"
-      throw new OttlaError('OTTLA_WRONG_MODE', 'the clock is the real one, which cannot be moved', { hint })
-    }
-    env.advance(ms, { clients: sessions })
+  async now(): Promise<number> {
+    return this.#open().env.now()
+  }
+
+  async advance(time: number | string, options?: AdvanceOptions): Promise<void> {
+    advanceClock(this.#open().env, time, options)
   }
 
   #open(): ClusterParts {

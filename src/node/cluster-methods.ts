@@ -13,7 +13,7 @@ import type { Hub, TopicDeclaration } from '../cluster/index.ts'
 import { coordinatorPartition } from '../core/java-hash.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { GroupGoal, TopicMethods } from './broker-methods.ts'
-import { OttlaError } from './errors.ts'
+import { makeTopics } from './cluster-topic.ts'
 import { WAIT_TIMEOUT_MS } from './fault-handles.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { leaderMoved } from './local-node.ts'
@@ -71,8 +71,7 @@ export class ClusterMethods implements TopicMethods {
   }
 
   async createTopic(topic: TopicDeclaration) {
-    const refused = await this.#env.settled(() => this.#hub.createTopics([topic]))
-    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+    await makeTopics({ env: this.#env, hub: this.#hub }, [topic])
   }
 
   #topic(name: string): TopicImage | undefined {

@@ -18,6 +18,8 @@ export interface ControllerStorage {
   /** Undefined in memory: any will do. */
   readonly clusterId: string | undefined
   readonly storage: Storage
+  /** The storage, if it is memory. */
+  readonly memory: MemoryStorage | undefined
   close(): Promise<void>
 }
 
@@ -27,12 +29,13 @@ export async function openControllerStorage(
   { dataDir, openFiles }: { dataDir: string | undefined; openFiles: number },
 ): Promise<ControllerStorage> {
   if (dataDir === undefined) {
-    return { clusterId: undefined, storage: new MemoryStorage({ turns: env.turns }), close: async () => {} }
+    const memory = new MemoryStorage({ turns: env.turns })
+    return { clusterId: undefined, storage: memory, memory, close: async () => {} }
   }
   const path = join(dataDir, CONTROLLER_DIRECTORY)
   const { storage, directory } = await openDisk(path, env, { maxOpenFiles: openFiles, nodeId: CONTROLLER_NODE })
   const close = async () => void (await env.settled(() => storage.close()))
-  return { clusterId: directory.clusterId, storage, close }
+  return { clusterId: directory.clusterId, storage, memory: undefined, close }
 }
 
 /** What a broker finds when it starts. */
@@ -44,6 +47,8 @@ interface FoundStorage {
 
 /** Where one broker keeps its logs. */
 export interface BrokerStorage {
+  /** The storage, if it is memory. */
+  readonly memory: MemoryStorage | undefined
   /** @throws OttlaError when the directory cannot be used */
   open(): Promise<FoundStorage>
   /** Gives back what was opened: the broker is gone. */
@@ -56,6 +61,7 @@ export interface BrokerStorage {
 export function memoryBrokerStorage(env: SystemEnv, meter: MemoryMeter): BrokerStorage {
   const storage = new MemoryStorage({ turns: env.turns, meter })
   return {
+    memory: storage,
     open: async () => ({ storage, previousBrokerEpoch: -1 }),
     release: async () => {},
     failed: error => error,
@@ -74,6 +80,7 @@ export function diskBrokerStorage(env: SystemEnv, options: DiskBrokerStorageOpti
   const path = join(dataDir, `broker-${brokerId}`)
   let held: Storage | undefined
   return {
+    memory: undefined,
     async open() {
       const opened = await openDisk(path, env, { maxOpenFiles: openFiles, nodeId: brokerId, clusterId })
       held = opened.storage

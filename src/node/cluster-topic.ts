@@ -1,9 +1,21 @@
 /**
- * Who leads a topic and who is in sync, by what the controller has decided: what `cluster.topic(…)` tells.
+ * The topics of a cluster as its handle has them: how they are made, and who leads and is in sync by what the controller has decided.
  */
 import type { MetadataImage, PartitionImage } from '../broker/metadata/image.ts'
+import type { Hub, TopicDeclaration } from '../cluster/index.ts'
+import { OttlaError } from './errors.ts'
 import { invalid } from './options.ts'
 import type { ClusterTopic } from './running-cluster.ts'
+import type { SystemEnv } from './system-env.ts'
+
+/** @throws OttlaError `OTTLA_INVALID_OPTION` for the first that the cluster refuses */
+export async function makeTopics(
+  { env, hub }: { readonly env: SystemEnv; readonly hub: Hub },
+  topics: readonly TopicDeclaration[],
+): Promise<void> {
+  const refused = await env.settled(() => hub.createTopics(topics))
+  if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+}
 
 export function clusterTopic(name: string, image: () => MetadataImage): ClusterTopic {
   const find = async (partition = 0): Promise<PartitionImage> => {

@@ -20,7 +20,7 @@ import {
 } from '../broker/topic-access.ts'
 import { renderTrace } from '../broker/trace.ts'
 import { type ClusterSnapshot, MemoryCluster, type StandaloneCluster, type TopicDeclaration } from '../cluster/index.ts'
-import { parseDuration } from '../util/duration.ts'
+import { advanceClock } from './advance-clock.ts'
 import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
@@ -64,17 +64,8 @@ export class LocalMethods implements BrokerMethods {
     return this.#env.now()
   }
 
-  async advance(time: number | string, { sessions }: AdvanceOptions = {}) {
-    const ms = parseDuration(time)
-    if (ms === undefined) {
-      const hint = "write it in milliseconds, or as '7d', '1h30m', '250ms'"
-      throw new OttlaError('OTTLA_INVALID_OPTION', `not a span of time: ${time}`, { hint })
-    }
-    if (!this.#env.aheadOfClients) {
-      const hint = "start it with startBroker({ time: 'virtual' })"
-      throw new OttlaError('OTTLA_WRONG_MODE', "the broker's clock is the real one, which cannot be moved", { hint })
-    }
-    this.#env.advance(ms, { clients: sessions })
+  async advance(time: number | string, options?: AdvanceOptions) {
+    advanceClock(this.#env, time, options)
   }
 
   async reset() {

@@ -3,6 +3,7 @@
  * pass calls on to it.
  */
 import type { Broker } from '../broker/broker.ts'
+import type { BrokerCounts } from '../broker/counters.ts'
 import { describeBroker } from '../broker/describe.ts'
 import { evictMembers } from '../broker/evict.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
@@ -117,6 +118,17 @@ export class LocalNode implements NodeMethods {
     })
     if (this.#events > since) return Promise.resolve(this.#events)
     return new Promise(resolve => this.#watching.push(resolve))
+  }
+
+  async loadedCoordinators() {
+    const { groups, image } = this.#broker
+    const partitions = image.topicsByName.get(CONSUMER_OFFSETS)?.partitions ?? []
+    return partitions.map(({ partitionId }) => partitionId).filter(id => groups.machine(id) !== undefined)
+  }
+
+  async counters(): Promise<BrokerCounts> {
+    const { requests, topics, refusedConnections } = this.#broker.counters
+    return { requests, topics, refusedConnections }
   }
 
   async evictMembers(groupId?: string) {

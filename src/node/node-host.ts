@@ -2,9 +2,12 @@
  * One broker of a cluster with all that it has in the thread in which it runs: process, storage and listener. It keeps its port
  * when it goes and comes back. What it can be asked is in local-node.ts; how it is driven from another thread, in worker-node.ts.
  */
+import type { PreviousBrokerEpoch } from '../broker/link.ts'
 import { BrokerNode } from '../cluster/broker-node.ts'
 import { Gate } from '../cluster/gate.ts'
 import type { Uplink } from '../cluster/place.ts'
+import type { MemoryStorage } from '../storage/memory-storage.ts'
+import { assert } from '../util/assert.ts'
 import type { CheckedClusterOptions } from './cluster-options.ts'
 import type { BrokerStorage } from './cluster-storage.ts'
 import { toError } from './errors.ts'
@@ -29,11 +32,18 @@ export interface NodeHostOptions {
   readonly onFatal: (error: Error) => void
 }
 
+/** How a broker was at one moment. It shares its bytes with what it was made of. */
+interface Snapshot {
+  readonly memory: MemoryStorage
+  readonly previousBrokerEpoch: PreviousBrokerEpoch
+}
+
 export class NodeHost implements ClusterNode {
   readonly methods: LocalNode
   readonly #host: NodeHostOptions
   readonly #node: BrokerNode
   readonly #gate: Gate
+  readonly #snapshots = new Map<number, Snapshot>()
   #server: TcpServer | undefined
   /** Where it listens, or will again. */
   #port = 0
@@ -118,6 +128,32 @@ export class NodeHost implements ClusterNode {
     const found = await storage.open()
     await this.#listen()
     await env.settled(() => this.#node.start(found))
+  }
+
+  async snapshot(id: number): Promise<void> {
+    const { previousBrokerEpoch } = this.#node
+    this.#snapshots.set(id, { memory: this.#memory.fork(), previousBrokerEpoch })
+  }
+
+  async halt(): Promise<void> {
+    this.#host.env.event(() => this.#node.kill())
+  }
+
+  async begin(id?: number): Promise<void> {
+    const snapshot = id === undefined ? undefined : this.#snapshots.get(id)
+    assert(id === undefined || snapshot !== undefined, `there is no snapshot ${id} of broker ${this.#host.id}`)
+    this.#memory.become(snapshot?.memory)
+    const previousBrokerEpoch = snapshot?.previousBrokerEpoch ?? -1
+    await this.#listen()
+    await this.#host.env.settled(() =>
+      this.#node.start({ previousBrokerEpoch, forgetProducers: snapshot !== undefined }),
+    )
+  }
+
+  get #memory(): MemoryStorage {
+    const { memory } = this.#host.storage
+    assert(memory !== undefined, 'only brokers in memory are put back')
+    return memory
   }
 
   async pause(): Promise<void> {

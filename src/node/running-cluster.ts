@@ -5,6 +5,7 @@ import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { BrokerState } from '../cluster/place.ts'
 import type { ClusterEvent } from '../cluster/timeline.ts'
+import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 import type { ClusterDescription } from './describe-cluster.ts'
 import type { FaultsOnDemand, RequestFaults } from './faults-on-demand.ts'
 import type { TopicOption } from './options.ts'
@@ -56,8 +57,33 @@ export interface RunningCluster extends FaultsOnDemand, AsyncDisposable {
   requests(filter?: RequestFilter): Promise<(RequestLogRecord & { readonly broker: number })[]>
   /** The same as text, a line each. */
   trace(filter?: RequestFilter): Promise<string>
+  /** What the cluster's clock says, in milliseconds since 1970; see `RunningBroker.now`. */
+  now(): Promise<number>
   /** Moves the clock of a cluster that was started with `time: 'virtual'`; see `RunningBroker.advance`. */
-  advance(time: number | string, options?: { sessions?: boolean }): Promise<void>
+  advance(time: number | string, options?: AdvanceOptions): Promise<void>
+  /**
+   * Puts the cluster back to its beginning, as `RunningBroker.reset` does for one broker: the topics of the options, empty and with new ids, and
+   * nothing else. Links are whole, faults ended, and brokers that were killed, stopped or paused run. Connections drop; the timeline begins
+   * anew; time that was moved stays moved.
+   *
+   * @throws OttlaError `OTTLA_WRONG_MODE` for a cluster with a data directory, `OTTLA_BROKER_CLOSED` once the cluster is closed.
+   */
+  reset(): Promise<void>
+  /**
+   * Keeps how the cluster is now, to {@link restore} it any number of times. No record is copied; it lives as long as the cluster.
+   *
+   * @example
+   * const seeded = await cluster.snapshot()
+   * afterEach(() => cluster.restore(seeded))
+   */
+  snapshot(): Promise<BrokerSnapshot>
+  /**
+   * Puts the cluster back to how it was: topics, records, configs, committed offsets, leaders and in-sync replicas. Links are whole, faults ended,
+   * and all brokers run, also one that did not then; what it lacked it fetches. The rest is as with `RunningBroker.restore`.
+   *
+   * @throws OttlaError `OTTLA_INVALID_OPTION` for the snapshot of another cluster, `OTTLA_BROKER_CLOSED` once the cluster is closed.
+   */
+  restore(snapshot: BrokerSnapshot): Promise<void>
   /** Ends all brokers. May be called again, and does nothing then. */
   close(): Promise<void>
 }

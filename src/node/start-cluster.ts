@@ -12,8 +12,9 @@ import { ClusterFaults } from './cluster-faults.ts'
 import { ClusterHandle, type ClusterParts, endCluster } from './cluster-handle.ts'
 import { openNodes } from './cluster-nodes.ts'
 import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } from './cluster-options.ts'
+import { ClusterResets } from './cluster-resets.ts'
 import { CONTROLLER_DIRECTORY, type ControllerStorage, openControllerStorage } from './cluster-storage.ts'
-import { OttlaError } from './errors.ts'
+import { makeTopics } from './cluster-topic.ts'
 import { type LogFunction, makeLog } from './log.ts'
 import { NodeEvents } from './node-events.ts'
 import type { ClusterNode } from './node-methods.ts'
@@ -94,11 +95,12 @@ async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promis
   const parts = { env, hub, nodes, storage, timeline, waits, faults }
   try {
     await openNodes({ ...given, hub, nodes, timeline })
-    const brokers = await listen(options, { ...parts, losses: new Losses(hub, timeline) })
-    const handle = given.handleOf({ ...parts, brokers })
+    const losses = new Losses(hub, timeline)
+    const brokers = await listen(options, { ...parts, losses })
+    const resets = new ClusterResets({ ...parts, losses, topics: options.topics })
+    const handle = given.handleOf({ ...parts, brokers, resets })
     await Promise.all([...nodes.values()].map(node => node.register()))
-    const refused = await env.settled(() => hub.createTopics(options.topics))
-    if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
+    await makeTopics(parts, options.topics)
     env.log('info', 'listening', { bootstrapServers: handle.bootstrapServers, clusterId: handle.clusterId })
     return handle
   } catch (error) {

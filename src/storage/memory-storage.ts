@@ -132,6 +132,13 @@ export class MemoryStorage implements Storage {
     return fork
   }
 
+  /** Holds from now on what another one holds, which goes on by itself, or nothing. Nobody may be at work on it. */
+  become(other?: MemoryStorage): void {
+    unlink(this.#root)
+    this.#root.clear()
+    if (other !== undefined) copyDirectory(other.#root, this.#root, this.#meter)
+  }
+
   usage(): StorageUsage {
     const totalBytes = Math.min(this.#meter.max, Number.MAX_SAFE_INTEGER)
     return { path: '/memory', totalBytes, usableBytes: Math.max(0, totalBytes - this.#meter.used) }

@@ -5,6 +5,7 @@ describe.each([
   ['in this thread', (topics: string[]) => start({ topics })],
   ['in a worker thread', (topics: string[]) => start({ topics, worker: true })],
   ['in a cluster', (topics: string[]) => startThree({ topics })],
+  ['in a cluster in worker threads', (topics: string[]) => startThree({ topics, workers: true })],
 ])('faults on demand, %s', (_, begin) => {
   it('lose an acknowledgement: the producer sends again, and the record is there twice', async () => {
     const broker = await begin(['orders:1'])

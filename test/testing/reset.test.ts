@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { adminOf, consumerOf, producerOf, start, until } from './support.ts'
+import { adminOf, consumerOf, producerOf, start, startThree, until } from './support.ts'
 
 const names = (topics: { name: string; internal: boolean }[]) =>
   topics.filter(({ internal }) => !internal).map(({ name }) => name)
 
 describe.each([
-  ['in this thread', false],
-  ['in a worker thread', true],
-])('a broker that is put back, %s', (_, worker) => {
+  ['in this thread', (topics: string[]) => start({ topics })],
+  ['in a worker thread', (topics: string[]) => start({ topics, worker: true })],
+  ['a cluster', (topics: string[]) => startThree({ topics })],
+  ['a cluster in worker threads', (topics: string[]) => startThree({ topics, workers: true })],
+])('brokers that are put back, %s', (_, begin) => {
   it('is empty after a reset, and clients that live go on', async () => {
-    const broker = await start({ worker, topics: ['orders:2'] })
+    const broker = await begin(['orders:2'])
     const producer = await producerOf(broker)
     const { values } = await consumerOf(broker, { groupId: 'billing', topic: 'orders' })
     await producer.send({ topic: 'orders', messages: [{ value: 'before' }] })
@@ -25,7 +27,7 @@ describe.each([
   })
 
   it('is as it was after a restore, and clients that live go on', async () => {
-    const broker = await start({ worker, topics: ['orders:1'] })
+    const broker = await begin(['orders:1'])
     const producer = await producerOf(broker)
     await producer.send({ topic: 'orders', messages: [{ value: 'seed' }] })
     const seeded = await broker.snapshot()
@@ -41,8 +43,11 @@ describe.each([
   })
 })
 
-it('knows its own snapshots only', async () => {
-  const [one, other] = [await start(), await start()]
+it.each([
+  ['a broker', () => start()],
+  ['a cluster', () => startThree()],
+])('knows its own snapshots only: %s', async (_, begin) => {
+  const [one, other] = [await begin(), await begin()]
   const snapshot = await one.snapshot()
   await expect(other.restore(snapshot)).rejects.toMatchObject({ code: 'OTTLA_INVALID_OPTION' })
   await expect(one.restore({ ...snapshot, id: 2 })).rejects.toMatchObject({ code: 'OTTLA_INVALID_OPTION' })

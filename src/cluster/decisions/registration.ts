@@ -22,19 +22,21 @@ export function registerBroker(
 ): ControllerMessages['registerBroker']['reply'] {
   const { brokerId, incarnationId, sendsHeartbeats, previousBrokerEpoch, ...address } = request
   const known = context.image.brokers.get(brokerId)
+  const isWhole = previousBrokerEpoch === 'same'
   if (known !== undefined && known.incarnationId !== incarnationId) {
     // Another process under the same id, of which it is not known that it is gone.
     if (context.sessions.isAlive(brokerId)) return { error: 'DUPLICATE_BROKER_REGISTRATION', brokerEpoch: -1 }
-    const isClean = previousBrokerEpoch === 'same' || previousBrokerEpoch === known.brokerEpoch
+    const isClean = isWhole || previousBrokerEpoch === known.brokerEpoch
     // Alone it leads whatever it has lost; by the epochs clients see that there was an election.
     if (!sendsHeartbeats && !isClean) raiseLeaderEpochs({ topic: null, partition: -1, atLeast: 0 }, context)
     else if (!isClean) distrustBroker(brokerId, context)
-    else if (sendsHeartbeats) withdrawBroker(brokerId, context)
+    else if (sendsHeartbeats && !isWhole) withdrawBroker(brokerId, context)
   }
   // A new registration says nothing of replicas that failed: the broker tries its disk anew, and tells again what it finds.
   // The records of this decision are one batch: the offset of this one is the epoch.
   const brokerEpoch = context.nextOffset + context.appended
-  const fenced = sendsHeartbeats
+  // Where everybody was put back to the same moment, who was in then still is.
+  const fenced = sendsHeartbeats && !(isWhole && known?.fenced === false)
   context.append(
     { type: 'registerBroker', brokerId, ...address, incarnationId, brokerEpoch, fenced },
     ...minIsrForAll(context),
