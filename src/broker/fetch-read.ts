@@ -171,7 +171,7 @@ function readPartition(
     data.abortedTransactions = cut ? null : read.abortedTransactions
   }
   const bytes = read.sizeInBytes
-  const counted = bytes === 0 ? 0 : Math.max(bytes, log.availableBytes(target.fetchOffset, isolation, maxBytes))
+  const counted = bytes === 0 ? 0 : Math.max(bytes, read.availableBytes)
   return { target, topic, data, bytes, counted, partition }
 }
 

@@ -13,6 +13,15 @@ const VERSION = 0
 
 type WriteResult = StorageFailure | undefined
 
+/** The words of each line in a checkpoint; undefined when it is none that is whole. */
+export function checkpointLines(bytes: Uint8Array): string[][] | undefined {
+  // Kafka makes its files empty, to begin with.
+  if (bytes.length === 0) return []
+  const [version, count, ...lines] = utf8Decode(bytes).split('\n')
+  if (Number(version) !== VERSION || !/^\d+$/.test(count ?? '') || lines.length < Number(count)) return undefined
+  return lines.slice(0, Number(count)).map(line => line.trim().split(/\s+/))
+}
+
 export class CheckpointFile {
   readonly path: string
   readonly #storage: Storage
@@ -30,13 +39,7 @@ export class CheckpointFile {
   /** The words of each line; none when the file is not there or is empty, and none, with a warning, when it is broken. */
   read(): string[][] {
     const bytes = readWhole(this.#storage, this.path)
-    // Kafka makes its files empty, to begin with.
-    if (bytes === undefined || bytes.length === 0) return []
-    const [version, count, ...lines] = utf8Decode(bytes).split('\n')
-    if (Number(version) === VERSION && /^\d+$/.test(count ?? '') && lines.length >= Number(count)) {
-      return lines.slice(0, Number(count)).map(line => line.trim().split(/\s+/))
-    }
-    return this.broken()
+    return (bytes === undefined ? [] : checkpointLines(bytes)) ?? this.broken()
   }
 
   /** Says that the content is not what it should be. */

@@ -9,6 +9,13 @@ import type { EpochEntry } from './leader-epochs.ts'
 /** The file of a log that says where its leader epochs begin. */
 export const EPOCHS_FILE = 'leader-epoch-checkpoint'
 
+/** The epochs that the lines of a checkpoint say; undefined when they say something else. */
+export function epochsIn(lines: readonly string[][]): EpochEntry[] | undefined {
+  const rows = lines.map(words => words.map(Number))
+  const isSane = rows.every(row => row.length === 2 && row.every(Number.isSafeInteger))
+  return isSane ? rows.map(([epoch, startOffset]) => ({ epoch, startOffset })) : undefined
+}
+
 export class EpochCheckpoint {
   readonly #file: CheckpointFile
   /** What is in the file, or on its way there. */
@@ -20,9 +27,7 @@ export class EpochCheckpoint {
 
   /** The epochs as they were written last; none when the file is not there or is broken. */
   read(): EpochEntry[] {
-    const rows = this.#file.read().map(words => words.map(Number))
-    const isSane = rows.every(row => row.length === 2 && row.every(Number.isSafeInteger))
-    const entries = isSane ? rows.map(([epoch, startOffset]) => ({ epoch, startOffset })) : this.#file.broken()
+    const entries = epochsIn(this.#file.read()) ?? this.#file.broken()
     this.#written = textOf(entries)
     return entries
   }

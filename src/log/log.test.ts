@@ -256,6 +256,26 @@ describe('reading', () => {
     ])
   })
 
+  it('says how many bytes there are, in later segments too, as far as was asked for', () => {
+    const { log } = makeLog()
+    for (const value of ['a', 'b', 'c']) {
+      append(log, batchOf([value]))
+      log.roll()
+    }
+    log.appendAsLeader(batchOf(['d']), CLIENT)
+    const size = log.sizeInBytes / 4
+    const available = (maxBytes: number, isolation: 'log_end' | 'high_watermark', offset = 0) => {
+      const { availableBytes } = log.read(offset, { maxBytes, minOneBatch: true, isolation })
+      expect(availableBytes).toBe(log.availableBytes(offset, isolation, maxBytes))
+      return availableBytes
+    }
+    expect(available(1e6, 'log_end')).toBe(4 * size)
+    expect(available(1e6, 'high_watermark')).toBe(3 * size)
+    expect(available(1e6, 'high_watermark', 1)).toBe(2 * size)
+    expect(available(2.5 * size, 'high_watermark')).toBe(2.5 * size)
+    expect(available(10, 'log_end')).toBe(10)
+  })
+
   it('ends at the bound of the isolation, and is empty behind it', () => {
     const { log } = makeLog()
     append(log, batchOf(['a', 'b']))
@@ -266,6 +286,7 @@ describe('reading', () => {
       expect(log.read(offset, { ...ALL, isolation: 'high_watermark' })).toEqual({
         parts: [],
         sizeInBytes: 0,
+        availableBytes: 0,
         abortedTransactions: [],
       })
     }

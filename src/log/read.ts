@@ -25,12 +25,14 @@ export interface ReadResult {
   /** Whole batches, from the one that contains the offset on, which may begin before it. Views that stay valid and unchanged. */
   parts: Uint8Array[]
   sizeInBytes: number
+  /** How many bytes there are for the reader, in later segments too; counting ends at its `maxBytes`. Not of a read that gives nothing. */
+  availableBytes: number
   /** Those with data in what was read, for isolation `last_stable`; empty for all others. */
   abortedTransactions: AbortedTransaction[]
 }
 
 function nothing(): ReadResult {
-  return { parts: [], sizeInBytes: 0, abortedTransactions: [] }
+  return { parts: [], sizeInBytes: 0, availableBytes: 0, abortedTransactions: [] }
 }
 
 /** Where a reader of offset `boundOffset` must stop, which lies on the edge of a batch. */
@@ -72,7 +74,12 @@ export function readBatches(
       parts = [sound(parts, segment.file.path, start, crc32c)]
       end = start + parts[0].length
     }
-    const result: ReadResult = { parts, sizeInBytes: end - start, abortedTransactions: [] }
+    const result: ReadResult = {
+      parts,
+      sizeInBytes: end - start,
+      availableBytes: availableFrom(segments, index, bound, limit - start, options.maxBytes),
+      abortedTransactions: [],
+    }
     if (options.isolation === 'last_stable') {
       const upTo = end < segment.size ? segment.baseOffsetAt(end) : endOffset(segments, index, bound)
       result.abortedTransactions = collectAborted(segments, index, offset, upTo)
@@ -110,10 +117,16 @@ function collectAborted(segments: Segments, first: number, fromOffset: number, u
 /** How many bytes lie between `offset` and the bound; counting ends at `max`. */
 export function availableBytes(segments: Segments, offset: number, bound: Bound, max: number): number {
   if (offset >= bound.boundOffset) return 0
-  let bytes = 0
-  for (let index = segments.floor(offset); index < segments.count && bytes < max; index++) {
-    if (segments.at(index).baseOffset >= bound.boundOffset) break
-    bytes += Math.max(0, boundIn(segments, index, bound) - segments.at(index).positionOf(offset))
+  const index = segments.floor(offset)
+  const bytes = Math.max(0, boundIn(segments, index, bound) - segments.at(index).positionOf(offset))
+  return availableFrom(segments, index, bound, bytes, max)
+}
+
+/** The same, where `bytes` of them lie in the segment at `index`. */
+function availableFrom(segments: Segments, index: number, bound: Bound, bytes: number, max: number): number {
+  for (let next = index + 1; next < segments.count && bytes < max; next++) {
+    if (segments.at(next).baseOffset >= bound.boundOffset) break
+    bytes += boundIn(segments, next, bound)
   }
   return Math.min(bytes, max)
 }

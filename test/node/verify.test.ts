@@ -144,6 +144,11 @@ describe('the check of a data directory', () => {
     ).toBeGreaterThan(0)
   })
 
+  it('takes an empty checkpoint of epochs for what Kafka makes to begin with', async () => {
+    const { said } = await verify(directory => writeFileSync(join(directory, 'orders-0/leader-epoch-checkpoint'), ''))
+    expect(said).toEqual([])
+  })
+
   it('finds logs that no topic has, and things that are nothing of Ottla', async () => {
     const { said } = await verify(directory => {
       cpSync(join(directory, 'orders-0'), join(directory, 'orders-7'), { recursive: true })

@@ -7,8 +7,8 @@ import type { Crc32c } from '../../records/crc32c.ts'
 import { readWhole } from '../../storage/read-whole.ts'
 import { TEMPORARY_SUFFIX } from '../../storage/replacements.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { utf8Decode } from '../../util/utf8.ts'
-import { EPOCHS_FILE } from '../epoch-checkpoint.ts'
+import { checkpointLines } from '../checkpoint-file.ts'
+import { EPOCHS_FILE, epochsIn } from '../epoch-checkpoint.ts'
 import { METADATA_FILE, readTopicId } from '../partition-metadata.ts'
 import { decodeSnapshot } from '../producer-snapshot.ts'
 import {
@@ -101,16 +101,16 @@ function checkEpochs({ storage, directory, findings }: LogToVerify, endOffset: n
   const path = `${directory}/${EPOCHS_FILE}`
   const bytes = readWhole(storage, path)
   if (bytes === undefined) return
-  const [version, count, ...lines] = utf8Decode(bytes).split('\n')
-  const entries = lines.slice(0, Number(count)).map(line => line.split(' ').map(Number))
-  const isWhole = version === '0' && entries.length === Number(count)
-  if (!isWhole || !entries.every(entry => entry.length === 2 && entry.every(Number.isSafeInteger))) {
+  const lines = checkpointLines(bytes)
+  const entries = lines && epochsIn(lines)
+  if (entries === undefined) {
     return findings.warning(path, 'it is broken; the epochs will be learned again from the log')
   }
-  for (const [index, [epoch, startOffset]] of entries.entries()) {
-    const [epochBefore, startBefore] = entries[index - 1] ?? [-1, -1]
-    if (epoch <= epochBefore || startOffset < startBefore) {
-      findings.warning(path, `epoch ${epoch} from ${startOffset} comes behind epoch ${epochBefore} from ${startBefore}`)
+  for (const [index, { epoch, startOffset }] of entries.entries()) {
+    const before = entries[index - 1] ?? { epoch: -1, startOffset: -1 }
+    if (epoch <= before.epoch || startOffset < before.startOffset) {
+      const message = `epoch ${epoch} from ${startOffset} comes behind epoch ${before.epoch} from ${before.startOffset}`
+      findings.warning(path, message)
     }
     if (startOffset > endOffset)
       findings.warning(path, `epoch ${epoch} begins at ${startOffset}, behind the end of the log`)
@@ -138,7 +138,10 @@ function checkNames({ directory, findings, isKnown }: LogToVerify, names: readon
     const path = `${directory}/${name}`
     const base = SEGMENT_SUFFIXES.map(suffix => offsetOf(name, suffix)).find(offset => offset !== undefined)
     if (base !== undefined) {
-      if (!present.has(`${name.slice(0, 20)}.log`)) findings.warning(path, 'an index without its segment')
+      const segment = `${name.slice(0, 20)}.log`
+      // One that the cleaner made may have its indexes before it has its name.
+      const hasSegment = present.has(segment) || present.has(segment + SWAP_SUFFIX)
+      if (!hasSegment) findings.warning(path, 'an index without its segment')
     } else if (name.endsWith(DELETED_SUFFIX) || name.endsWith(CLEANED_SUFFIX) || name.endsWith(TEMPORARY_SUFFIX)) {
       findings.note(path, 'left by a crash; it is removed, or written over, when the log is opened')
     } else if (name.endsWith(SWAP_SUFFIX)) {
