@@ -82,7 +82,7 @@ export class Losses {
       if (!unclean || old === undefined) return
       // A leader that nobody told goes on, and acknowledges what the new one will never have.
       let from = Math.max(found.offset, had.offset)
-      old.watch(partition, to => {
+      old.watch({ ...partition, untilLeaderEpoch: event.leaderEpoch }, to => {
         if (to <= from) return
         this.#timeline.lost({ topic, partition: index, from, to, leader })
         from = to

@@ -13,13 +13,20 @@ export interface Witness {
   replicated(partitions: readonly PartitionName[]): Later<(Replicated | undefined)[]>
   /** How far the broker's log goes without having others than these records. Undefined when it has no log. */
   held(partition: PartitionName, had: Replicated): Later<Replicated | undefined>
-  /** Calls `told` with the high watermark, now and whenever it moves, while the broker believes that it leads. */
-  watch(partition: PartitionName, told: (highWatermark: number) => void): void
+  /**
+   * Calls `told` with the high watermark, now and whenever it moves, while the broker believes that it leads: as long as it has not heard of the
+   * leader epoch that is named. It may hear that it leads only now.
+   */
+  watch(partition: WatchedPartition, told: (highWatermark: number) => void): void
 }
 
 export interface PartitionName {
   readonly topicId: string
   readonly partitionId: number
+}
+
+export interface WatchedPartition extends PartitionName {
+  readonly untilLeaderEpoch: number
 }
 
 /** Records below an offset, and under which leaders they were written: the same offsets under others are other records. */
@@ -65,14 +72,15 @@ export class LogWitness implements Witness {
     return Later.of(this.#turns, replicatedIn(log, Math.min(log.logEndOffset, divergence(runs, log))))
   }
 
-  watch(name: PartitionName, told: (highWatermark: number) => void): void {
+  watch({ untilLeaderEpoch, ...name }: WatchedPartition, told: (highWatermark: number) => void): void {
     const partition = this.#find(name)
-    if (partition === undefined || !partition.isLeader) return
-    const end = partition.onHighWatermark(highWatermark => {
-      if (partition.isLeader) told(highWatermark)
-      else end()
-    })
-    told(partition.highWatermark)
+    if (partition === undefined) return
+    const tell = (highWatermark: number) => {
+      if (partition.leaderEpoch >= untilLeaderEpoch) end()
+      else if (partition.isLeader) told(highWatermark)
+    }
+    const end = partition.onHighWatermark(tell)
+    tell(partition.highWatermark)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { ControllerMessageKind, ControllerMessages, PeerMessageKind, PeerMessages } from '../broker/link.ts'
 import type { Peer, Uplink } from '../cluster/place.ts'
-import type { PartitionName, Replicated } from '../cluster/witness.ts'
+import type { PartitionName, Replicated, WatchedPartition } from '../cluster/witness.ts'
 import { MemoryMeter } from '../storage/memory-meter.ts'
 import { diskBrokerStorage, memoryBrokerStorage } from './cluster-storage.ts'
 import type { LogFunction } from './log.ts'
@@ -64,7 +64,7 @@ export async function startNodeWorker(input: NodeInput, { log, onFatal, post }: 
   const witness: Record<string, (...args: never[]) => Promise<unknown>> = {
     replicated: (partitions: PartitionName[]) => env.settled(() => process().witness.replicated(partitions)),
     held: (partition: PartitionName, had: Replicated) => env.settled(() => process().witness.held(partition, had)),
-    watch: async (id: number, partition: PartitionName) =>
+    watch: async (id: number, partition: WatchedPartition) =>
       process().witness.watch(partition, value => post({ type: 'watched', id, value })),
   }
   return {

@@ -65,6 +65,28 @@ describe('losses', () => {
     expect(lost()).toHaveLength(2)
   })
 
+  it('are also what a leader shows that was not told in time that it leads', () => {
+    // A follower hears of the high watermark with the next fetch: late, so that broker 2 has more than it knows to be replicated.
+    const { env, world, lost } = observed({ 'replica.fetch.wait.max.ms': '20000' })
+    world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
+    world.cut(1, 3)
+    const answer = world.produce(1, 't', 'a', { timeoutMs: 10 * LAG_MS })
+    env.advance(2 * LAG_MS)
+    expect([answer(), world.partition('t').isr]).toEqual(['NONE', [1, 2]])
+    expect(world.produced(1, 't', 'b')).toBe('NONE')
+    world.cluster.node(1).kill()
+    env.advance(3000)
+    world.cluster.node(2).pause()
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t')).toMatchObject({ leader: 3, leaderEpoch: 2 })
+    expect(lost()).toMatchObject([{ from: 0, to: 1, leader: 3 }])
+    // Now it hears that it led, alone in sync, and only then of the one after it.
+    world.cluster.node(2).resume()
+    env.advance(SESSION_MS)
+    expect(lost()).toMatchObject([{}, { from: 1, to: 2, leader: 3 }])
+    expect(world.consumed(3, 't').values).toEqual([])
+  })
+
   it('are also what a leader acknowledged while nobody was elected in its place', () => {
     const { env, world, lost, isolate } = observed()
     isolate()
