@@ -331,6 +331,7 @@ export class Log extends ReadableLog {
     return {
       ...{ topicPartition: this.topicPartition, directory: this.directory, storage: this.storage, env: this.env },
       ...{ platform: this.platform, config: this.config, segments: this.local.segments },
+      isCompacted: () => this.config.compact,
       bounds: () => ({
         logStartOffset: this.logStartOffset,
         logEndOffset: this.logEndOffset,

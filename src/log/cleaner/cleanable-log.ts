@@ -20,6 +20,8 @@ export interface CleanableLog {
   readonly platform: RecordsPlatform
   readonly config: LogConfig
   readonly segments: Segments
+  /** Whether that is its policy now. */
+  isCompacted(): boolean
   /** What the rules of compaction ask for; see `LogFacts`. */
   bounds(): Omit<LogFacts, 'segments' | 'cleanedUpTo'>
   producers(): ProducerEntry[]

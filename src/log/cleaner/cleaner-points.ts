@@ -25,15 +25,17 @@ export class CleanerPoints {
   }
 
   /** Undefined for a log that was never cleaned. */
-  of({ topicPartition, segments }: CleanableLog): number | undefined {
+  of(log: CleanableLog): number | undefined {
+    const { topicPartition, segments } = log
     const owner = this.#owners.get(topicPartition)
     if (owner !== undefined && owner !== segments) this.#points.delete(topicPartition)
     this.#owners.set(topicPartition, segments)
     const known = this.#points.get(topicPartition)
-    if (known === undefined) return undefined
-    const offset = Math.min(known, segments.lowestCut)
-    this.#points.set(topicPartition, offset)
-    return offset
+    if (known === undefined || known <= segments.lowestCut) return known
+    // Who reads the file after a restart does not know that the log was cut.
+    const cut = segments.lowestCut
+    this.set(log, cut)
+    return cut
   }
 
   set({ topicPartition, segments }: CleanableLog, offset: number): void {

@@ -451,6 +451,21 @@ describe('a cleaning takes its time', () => {
     }
   })
 
+  it('gives up when the policy is not to compact any more', () => {
+    const made = begun()
+    const { log, logs, env } = made
+    log.updateConfig({ ...log.config, compact: false, delete: true })
+    logs.splice(0)
+    env.advance(1000)
+    expect(leftovers(made)).toEqual([])
+    expect(texts(log).length).toBe(4 * KEYS)
+    expect(env.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
+    log.updateConfig({ ...log.config, compact: true, delete: false })
+    logs.push(log)
+    made.clean()
+    expect(texts(log).length).toBe(KEYS)
+  })
+
   it('gives up when it is stopped, and does nothing more', () => {
     const made = begun()
     const { log, env, cleaner } = made
@@ -532,6 +547,35 @@ describe('what a cleaner meets', () => {
     const errors = env.lines.filter(({ level }) => level === 'error')
     expect(errors.map(({ message }) => message)).toEqual(['a log cannot be cleaned: what it holds is broken'])
     expect(log.segmentCount).toBe(4)
+  })
+
+  it('the order to be off: then neither what is old nor what is outdated goes', () => {
+    const cleaner = { isEnabled: false }
+    const { env, log, clean } = makeCleaner({ delete: true, retentionMs: HOUR_MS }, cleaner)
+    write(log, 'a=1 a=2 a=3')
+    env.advance(2 * HOUR_MS)
+    clean()
+    expect(texts(log).length).toBe(3)
+  })
+
+  it('several logs: the filthiest goes first, and no log waits for the backoff of another', () => {
+    const { env, storage, log, logs, clean } = makeCleaner({ minCleanableRatio: 0.1 })
+    const other = Log.open({ storage, directory: 'u-0', config: log.config, env, platform })
+    logs.unshift(other)
+    write(other, 'a=1 b=2')
+    clean()
+    write(other, 'a=3')
+    write(log, 'a=1 a=2')
+    const order: string[] = []
+    for (let ms = 0; ms < BACKOFF_MS + 200; ms++) {
+      env.advance(1)
+      for (const [name, { sizeInBytes }] of Object.entries({ log, other })) order.push(`${name} ${sizeInBytes}`)
+    }
+    const changes = order
+      .filter((line, index) => index > 1 && line !== order[index - 2])
+      .map(line => line.split(' ')[0])
+    expect(changes).toEqual(['log', 'other'])
+    expect([texts(log), texts(other)]).toEqual([['1:a=2'], ['1:b=2', '2:a=3']])
   })
 
   it('a policy that is changed: it begins, or stops', () => {
@@ -620,6 +664,38 @@ describe('the point up to which a log is clean', () => {
     write(log, 'a=5 a=6 a=7')
     clean()
     expect(texts(log)).toEqual(['3:a=7'])
+  })
+
+  it('goes back in the file too, for the next cleaner', () => {
+    const { env, log, logs, cleaner, startCleaner, clean, reopen } = makeCleaner({ minCleanableRatio: 0.6 })
+    write(log, 'a=1 b=2 c=3 d=4')
+    clean()
+    log.truncateTo(1)
+    clean()
+    cleaner.stop()
+    log.close()
+    env.settle()
+    const again = reopen()
+    logs.splice(0, 1, again)
+    // What makes the log as long as it was is dirty all the same.
+    write(again, 'a=5 a=6 a=7')
+    startCleaner()
+    clean()
+    expect(texts(again)).toEqual(['3:a=7'])
+  })
+
+  it('counts no more when all below it was deleted: then the log begins dirty', () => {
+    const { env, log, clean } = makeCleaner({ minCleanableRatio: 0.9, fileDeleteDelayMs: 0 })
+    write(log, 'a=1 b=2 c=3 d=4')
+    clean()
+    write(log, 'e=5 f=6 e=7 f=8')
+    clean()
+    // Half of it is dirty, which is not enough, until the other half is gone.
+    expect(texts(log).length).toBe(8)
+    log.deleteRecordsBefore(5)
+    log.applyRetention(env.now())
+    clean()
+    expect(texts(log)).toEqual(['6:e=7', '7:f=8'])
   })
 
   it('does not count for another log of the same name', () => {

@@ -32,7 +32,7 @@ export interface LogCleanerOptions {
   config: () => CleanerConfig
   /** The logs that are open and whose policy is to compact. */
   logs: () => Iterable<CleanableLog>
-  /** Called before each look at the logs: retention of compacted logs is the cleaner's business, as in Kafka. */
+  /** Called before each look at the logs: retention of compacted logs is the cleaner's business, as in Kafka, unless it is off. */
   applyRetention: () => void
 }
 
@@ -62,6 +62,8 @@ export class LogCleaner {
   readonly #uncleanable = new WeakSet<object>()
   #timer: Timer | undefined
   #current: Current | undefined
+  /** Read and written since it paused for them last. */
+  #unpaidBytes = 0
   #isStopped = false
   #isAsleep = true
 
@@ -109,7 +111,7 @@ export class LogCleaner {
       this.#isAsleep = true
       return
     }
-    this.#options.applyRetention()
+    if (config.isEnabled) this.#options.applyRetention()
     const chosen = config.isEnabled ? filthiest(this.#needs()) : undefined
     if (chosen === undefined) return this.#rest(config.backoffMs)
     const { log, need } = chosen
@@ -147,25 +149,36 @@ export class LogCleaner {
   #slice(spent = 0): void {
     const startedAt = this.#env.now()
     const current = this.#current as Current
-    let bytes = 0
     try {
+      if (!current.log.isCompacted()) throw new CleaningAborted('its policy is not to compact any more')
       for (;;) {
         const step = current.steps.next()
+        const tookMs = this.#env.now() - startedAt
+        current.longestMs = Math.max(current.longestMs, tookMs)
         if (step.done) return this.#done(current, step.value)
         if (step.value instanceof Later) return this.#wait(current, step.value, spent)
-        bytes += step.value.bytes
+        this.#unpaidBytes += step.value.bytes
         spent += step.value.cost
-        if (spent >= SLICE_COST || this.#env.now() - startedAt >= SLICE_MS) break
+        // On a machine that is busy a slice takes longer, and others are to have at least half of the time.
+        if (spent >= SLICE_COST || tookMs >= SLICE_MS) return this.#pause(current, Math.max(PAUSE_MS, tookMs))
       }
     } catch (error) {
       return this.#failed(current, error)
     }
-    const throttleMs = (bytes * 1000) / this.#options.config().maxBytesPerSecond
-    // On a machine that is busy a slice takes longer, and others are to have at least half of the time.
-    const tookMs = this.#env.now() - startedAt
+  }
+
+  /** Lets others have their turn for so long, or for longer when it has moved many bytes. */
+  #pause(current: Current, ms: number): void {
     current.slices++
-    current.longestMs = Math.max(current.longestMs, tookMs)
-    this.#timer = this.#env.timer(Math.max(PAUSE_MS, throttleMs, tookMs), () => this.#slice())
+    const throttleMs = this.#throttleMs()
+    this.#timer = this.#env.timer(Math.max(ms, throttleMs), () => this.#slice())
+  }
+
+  /** How long what was moved since this was asked last has to take. */
+  #throttleMs(): number {
+    const ms = (this.#unpaidBytes * 1000) / this.#options.config().maxBytesPerSecond
+    this.#unpaidBytes = 0
+    return ms
   }
 
   #wait(current: Current, later: Later<StorageFailure | undefined>, spent: number): void {
@@ -176,7 +189,7 @@ export class LogCleaner {
       } else if (spent + WAIT_COST < SLICE_COST) {
         this.#slice(spent + WAIT_COST)
       } else {
-        this.#timer = this.#env.timer(PAUSE_MS, () => this.#slice())
+        this.#pause(current, PAUSE_MS)
       }
     })
   }
@@ -194,7 +207,7 @@ export class LogCleaner {
       slices: slices + 1,
       longestSliceMs: longestMs,
     })
-    this.#rest(PAUSE_MS)
+    this.#rest(Math.max(PAUSE_MS, this.#throttleMs()))
   }
 
   #failed(current: Current, error: unknown): void {
