@@ -38,6 +38,7 @@ export class WorkerNode implements ClusterNode {
   #port = 0
   /** Who is told when a high watermark moves, by number. */
   readonly #watches = new Map<number, (highWatermark: number) => void>()
+  #lastWatch = 0
 
   /** Resolves once the broker is there; it does not listen yet. */
   static async open(options: WorkerNodeOptions): Promise<WorkerNode> {
@@ -77,6 +78,8 @@ export class WorkerNode implements ClusterNode {
     const { place } = this.#options
     switch (message.type) {
       case 'attach':
+        // Whoever was watched before is gone.
+        this.#watches.clear()
         return place.attach(this.#peer(links))
       case 'detach':
         links.forget()
@@ -112,7 +115,7 @@ export class WorkerNode implements ClusterNode {
       replicated: partitions => ask('replicated', partitions),
       held: (partition, had) => ask('held', partition, had),
       watch: (partition, told) => {
-        const id = this.#watches.size + 1
+        const id = ++this.#lastWatch
         this.#watches.set(id, told)
         ask('watch', id, partition)
       },

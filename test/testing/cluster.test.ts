@@ -39,8 +39,8 @@ describe('useCluster', () => {
   })
 })
 
-describe('topics and groups of a cluster', () => {
-  const kafka = useCluster({ beforeAll, afterAll, beforeEach, afterEach }, { log: false })
+describe.each([{ workers: false }, { workers: true }])('topics and groups of a cluster, with %j', given => {
+  const kafka = useCluster({ beforeAll, afterAll, beforeEach, afterEach }, { log: false, ...given })
   const client = () => new Kafka({ brokers: kafka.cluster.bootstrapServers.split(','), logLevel: logLevel.NOTHING })
 
   it('reads and writes each partition at its leader, and has who leads on the same object', async () => {
