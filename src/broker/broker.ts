@@ -357,6 +357,8 @@ export class Broker implements LinkedBroker {
     this.lifecycle.stop()
     this.replication.stop()
     this.replicas.cancel()
+    // Nobody notices any more whose connection ends.
+    this.interceptor = undefined
     this.dropConnections()
   }
 

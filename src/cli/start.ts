@@ -60,7 +60,7 @@ export function startCommand(version: string): Command {
     )
     .option('--port <port>', 'port to listen on, 0 for any that is free', readPort, 9092)
     .option('--host <address>', 'address to listen on, 0.0.0.0 for all', '127.0.0.1')
-    .option('--advertised <host:port>', 'how clients are told to reach the broker')
+    .option('--advertised <host:port>', 'how clients are told to reach the broker; of several, the host alone')
     .option('--topic <name:partitions>', 'topic to create, such as orders:12; repeatable', append, [])
     .option('-c <name=value>', "broker config by Kafka's name; repeatable, stands over --config", addConfig, {})
     .option('--config <file>', 'properties file with broker configs; repeatable, the later wins', addFile, {})
@@ -92,7 +92,7 @@ async function start(options: StartOptions, version: string): Promise<void> {
     bootstrapServers: broker.bootstrapServers,
     clusterId: broker.clusterId,
     data: options.data === undefined ? undefined : { directory: options.data, flush: options.flush ?? 'os' },
-    http: 'http' in broker ? broker.http : undefined,
+    http: broker.http,
     emulates: options.emulate && RELEASES[options.emulate].version,
     topics: options.topic,
     needsAdvertised: isWildcard(options.host) && options.advertised === undefined,
@@ -112,12 +112,11 @@ async function launch(options: StartOptions, onFatal: (error: Error) => void): P
     log: (level: LogLevel, message: string, fields: LogFields) =>
       void process.stderr.write(`${formatLine(new Date().toISOString(), level, message, fields)}\n`),
     limits: { requestLogSize: 0 },
+    advertised: options.advertised,
+    emulate: options.emulate,
+    http: options.httpPort === undefined ? false : { port: options.httpPort },
   }
   if (options.brokers > 1) {
-    if (options.advertised !== undefined || options.httpPort !== undefined || options.emulate !== undefined) {
-      const hint = 'leave out --advertised, --http-port and --emulate, or --brokers'
-      throw new OttlaError('OTTLA_INVALID_OPTION', 'these options are for one broker', { hint })
-    }
     const configs = { ...KAFKA_CLUSTER_CONFIGS, ...options.config, ...options.c }
     // Its code is loaded only then.
     const { startCluster } = await import('../node/start-cluster.ts')
@@ -126,10 +125,7 @@ async function launch(options: StartOptions, onFatal: (error: Error) => void): P
   const [rack] = options.rack
   return startBroker({
     ...shared,
-    advertised: options.advertised,
     configs: { ...KAFKA_CONFIGS, ...(rack && { 'broker.rack': rack }), ...options.config, ...options.c },
-    emulate: options.emulate,
-    http: options.httpPort === undefined ? false : { port: options.httpPort },
   })
 }
 

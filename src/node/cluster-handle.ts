@@ -17,6 +17,7 @@ import { clusterTopic } from './cluster-topic.ts'
 import { type ClusterDescription, describeCluster } from './describe-cluster.ts'
 import { OttlaError } from './errors.ts'
 import { Faulter } from './faults-on-demand.ts'
+import type { HttpEndpoint } from './http.ts'
 import type { ClusterNode } from './node-methods.ts'
 import { checkOptions, formatAddress, invalid, type TopicOption } from './options.ts'
 import type { ClusterBroker, ClusterLink, ClusterTopic, LinkEnd, RunningCluster } from './running-cluster.ts'
@@ -32,6 +33,7 @@ export interface ClusterParts {
   readonly faults: ClusterFaults
   readonly resets: ClusterResets
   readonly brokers: readonly ClusterBroker[]
+  readonly http: HttpEndpoint | undefined
   readonly storage: ControllerStorage
   readonly timeline: Timeline
 }
@@ -41,6 +43,7 @@ const SETTLED_TIMEOUT_MS = 30_000
 export class ClusterHandle extends Faulter implements RunningCluster {
   readonly clusterId: string
   readonly brokers: readonly ClusterBroker[]
+  readonly http: string | undefined
   readonly #parts: ClusterParts
   readonly #methods: ClusterMethods
   #closing: Promise<void> | undefined
@@ -51,6 +54,7 @@ export class ClusterHandle extends Faulter implements RunningCluster {
     this.#methods = new ClusterMethods(parts)
     this.clusterId = parts.hub.clusterId
     this.brokers = parts.brokers
+    this.http = parts.http?.address
   }
 
   get bootstrapServers(): string {
@@ -220,7 +224,9 @@ export async function endCluster({
   hub,
   nodes,
   storage,
-}: Pick<ClusterParts, 'env' | 'hub' | 'nodes' | 'storage'>): Promise<void> {
+  http,
+}: Pick<ClusterParts, 'env' | 'hub' | 'nodes' | 'storage' | 'http'>): Promise<void> {
+  await http?.close()
   hub.endController()
   await Promise.all([...nodes.values()].map(node => node.close()))
   await env.settled(() => hub.metadataLog.close())

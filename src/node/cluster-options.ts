@@ -5,14 +5,20 @@ import type { LogLevel } from '../util/env.ts'
 import { type BrokerOptions, type CheckedOptions, checkOptions, invalid } from './options.ts'
 import { postedLevel } from './worker-messages.ts'
 
-export interface ClusterOptions
-  extends Omit<BrokerOptions, 'port' | 'advertised' | 'worker' | 'http' | 'emulate' | 'evictDisconnected'> {
+export interface ClusterOptions extends Omit<BrokerOptions, 'port' | 'advertised' | 'worker' | 'http'> {
   /** How many brokers; 3 by default. Their ids count from 1. */
   brokers?: number
   /** The racks of the brokers, in order; fewer than there are brokers begin again: `['a', 'b']` puts broker 3 into `a`. */
   racks?: string[]
   /** A port for each broker; or the first of as many consecutive ones; any that are free by default. */
   port?: number | number[]
+  /** The host by which clients are told to reach the brokers, each on its own port; by default the address they listen on. */
+  advertised?: string
+  /**
+   * Serves `/metrics`, `/healthz` and `/describe` of the whole cluster over HTTP, as for one broker; `/healthz` says which brokers run and what
+   * is not replicated, and has the status 503 while a partition has no leader. Nobody can drive a cluster from another process: there is no `token`.
+   */
+  http?: boolean | { port?: number; host?: string; allowedHosts?: string[] }
   /**
    * True runs each broker in a worker thread of its own, so that none holds up the others or you, and several cores have work. The controller and
    * the network between them stay in your thread. Each gets its part of `limits.memoryBytes`, as threads share no bytes; not with
@@ -51,9 +57,7 @@ export function checkClusterOptions(options: ClusterOptions): CheckedClusterOpti
   if (!Number.isInteger(count) || count < 1 || count > MOST_BROKERS) {
     throw invalid(`there cannot be ${count} brokers`, `from 1 to ${MOST_BROKERS}`)
   }
-  for (const name of ['advertised', 'worker', 'http', 'emulate', 'evictDisconnected']) {
-    if (name in shared) throw invalid(`${name} is an option of startBroker only`)
-  }
+  if ('worker' in shared) throw invalid('worker is an option of startBroker only', 'write workers: true')
   if (Array.isArray(port) && port.length !== count) {
     throw invalid(`${port.length} ports for ${count} brokers`, 'name one for each, or the first')
   }
@@ -67,5 +71,10 @@ export function checkClusterOptions(options: ClusterOptions): CheckedClusterOpti
     port: checkOptions({ port: portOf(index) }).port,
     rack: racks.length === 0 ? undefined : racks[index % racks.length],
   }))
-  return { ...checkOptions({ ...shared, configs }), brokers, workers, postedLevel: postedLevel(options) }
+  const checked = checkOptions({ ...shared, configs })
+  if (checked.advertised.port !== undefined) {
+    throw invalid('the brokers of a cluster have ports of their own', 'leave the port out of advertised')
+  }
+  if (checked.http?.token !== undefined) throw invalid('no cluster can be driven over HTTP', 'leave out the token')
+  return { ...checked, brokers, workers, postedLevel: postedLevel(options) }
 }

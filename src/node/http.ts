@@ -1,24 +1,31 @@
 /**
- * What can be seen of a broker over HTTP: `/healthz` for whoever restarts it, `/metrics` for Prometheus, `/describe` for people
- * and programs. It only tells, unless it was given a token for calls (remote.ts). It listens on loopback unless asked otherwise, and checks the Host header, so that a web
+ * What can be seen of a broker, or a cluster, over HTTP: `/healthz` for whoever restarts it, `/metrics` for Prometheus, `/describe` for people
+ * and programs. What the pages say is made in pages.ts. It only tells, unless it was given a token for calls (remote.ts). It listens on loopback unless asked otherwise, and checks the Host header, so that a web
  * page cannot read it through a name that is made to point here (DNS rebinding).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Counters } from '../broker/counters.ts'
-import type { BrokerDescription } from '../broker/describe.ts'
 import { listenError } from './listen-error.ts'
-import { renderMetrics } from './metrics.ts'
 import { formatAddress } from './options.ts'
 
 export type HttpControl = (request: IncomingMessage, token: string) => Promise<{ status: number; body: string }>
 
+/** How those who are observed are, for whoever restarts them. */
+export interface Health {
+  /** Whether clients can be served. */
+  readonly serves: boolean
+  readonly text: string
+}
+
 /** What the pages are made of. */
 export interface Observed {
-  describe(): BrokerDescription
-  counters(): Counters
+  health(): Health
+  /** In the format that Prometheus reads. */
+  metrics(): Promise<string>
+  /** Something for JSON. */
+  describe(): Promise<unknown>
   /** Answers a call that comes with the token; its code is loaded only where there is a token. */
-  readonly control: HttpControl
+  readonly control?: HttpControl
 }
 
 export interface HttpOptions {
@@ -31,17 +38,21 @@ export interface HttpOptions {
 }
 
 interface Page {
+  status?: number
   type: string
   body: string
 }
 
-const PAGES: Record<string, (observed: Observed) => Page | Promise<Page>> = {
-  '/healthz': () => ({ type: 'text/plain', body: 'ok\n' }),
-  '/metrics': async ({ describe, counters }) => ({
-    type: 'text/plain; version=0.0.4',
-    body: await renderMetrics(describe(), counters()),
+const PAGES: Record<string, (observed: Observed) => Promise<Page>> = {
+  '/healthz': async observed => {
+    const { serves, text } = observed.health()
+    return { status: serves ? 200 : 503, type: 'text/plain', body: text }
+  },
+  '/metrics': async observed => ({ type: 'text/plain; version=0.0.4', body: await observed.metrics() }),
+  '/describe': async observed => ({
+    type: 'application/json',
+    body: `${JSON.stringify(await observed.describe(), null, 2)}\n`,
   }),
-  '/describe': ({ describe }) => ({ type: 'application/json', body: `${JSON.stringify(describe(), null, 2)}\n` }),
 }
 
 /** Resolves when it listens. */
@@ -80,16 +91,17 @@ async function answer(
   observed: Observed,
 ): Promise<void> {
   if (!isAllowedHost(request.headers.host, options)) return send(response, 403, 'this Host is not allowed\n')
-  if (options.token !== undefined && request.url?.startsWith('/control/')) {
-    const { status, body } = await observed.control(request, options.token)
+  const { control } = observed
+  if (options.token !== undefined && control !== undefined && request.url?.startsWith('/control/')) {
+    const { status, body } = await control(request, options.token)
     return send(response, status, body, status === 200 || status === 400 ? 'application/json' : undefined)
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'only GET\n')
   const page = PAGES[(request.url ?? '/').split('?')[0]]
   if (page === undefined) return send(response, 404, `there is ${Object.keys(PAGES).join(', ')}\n`)
   try {
-    const { type, body } = await page(observed)
-    send(response, 200, body, type)
+    const { status = 200, type, body } = await page(observed)
+    send(response, status, body, type)
   } catch (error) {
     send(response, 500, `${error instanceof Error ? error.message : error}\n`)
   }

@@ -2,7 +2,6 @@
  * A broker in this thread: clock, storage, codecs, cluster and TCP server put together, and taken apart again in order.
  * The one place where the pure part meets the platform.
  */
-import { describeBroker } from '../broker/describe.ts'
 import { MemoryCluster, type StandaloneCluster } from '../cluster/index.ts'
 import type { StartedBroker } from './broker-handle.ts'
 import { OttlaError } from './errors.ts'
@@ -95,12 +94,11 @@ async function startObserver(
   control: HttpControl,
 ): Promise<HttpEndpoint | undefined> {
   if (http === undefined) return undefined
-  const { startHttp } = await import('./http.ts')
-  return startHttp(http, {
-    describe: () => describeBroker(cluster.broker),
-    counters: () => cluster.broker.counters,
-    control,
-  })
+  const [{ startHttp }, { brokerPages }] = await Promise.all([import('./http.ts'), import('./pages.ts')])
+  return startHttp(
+    http,
+    brokerPages(() => cluster.broker, control),
+  )
 }
 
 class LocalBroker implements StartedBroker {

@@ -26,7 +26,10 @@ export interface NodeHostOptions {
   readonly id: number
   readonly rack: string | undefined
   readonly clusterId: string
-  readonly options: Pick<CheckedClusterOptions, 'host' | 'advertised' | 'configs' | 'limits' | 'trace'>
+  readonly options: Pick<
+    CheckedClusterOptions,
+    'host' | 'advertised' | 'configs' | 'limits' | 'trace' | 'evictDisconnected' | 'emulate'
+  >
   readonly storage: BrokerStorage
   readonly uplink: Uplink
   readonly onFatal: (error: Error) => void
@@ -69,6 +72,8 @@ export class NodeHost implements ClusterNode {
       configs: options.configs,
       limits: options.limits,
       keepsFields: options.trace,
+      evictDisconnected: options.evictDisconnected,
+      emulates: options.emulate,
       onFatal: (error: unknown) => onFatal(toError(error)),
     }
     this.#node = new BrokerNode({ id, rack, platform: nodeRecordsPlatform, ...found }, shared, uplink)

@@ -17,6 +17,8 @@ export interface RunningCluster extends FaultsOnDemand, AsyncDisposable {
   /** What Kafka clients take as `bootstrap.servers`: all brokers, with commas between. */
   readonly bootstrapServers: string
   readonly clusterId: string
+  /** Where `/metrics`, `/healthz` and `/describe` are, such as `http://127.0.0.1:38080`; undefined unless asked for. */
+  readonly http: string | undefined
   /** In the order of their ids, which count from 1. */
   readonly brokers: readonly ClusterBroker[]
   /** @throws OttlaError `OTTLA_INVALID_OPTION` when there is none with that id */

@@ -15,6 +15,7 @@ import { type CheckedClusterOptions, type ClusterOptions, checkClusterOptions } 
 import { ClusterResets } from './cluster-resets.ts'
 import { CONTROLLER_DIRECTORY, type ControllerStorage, openControllerStorage } from './cluster-storage.ts'
 import { makeTopics } from './cluster-topic.ts'
+import type { HttpEndpoint } from './http.ts'
 import { type LogFunction, makeLog } from './log.ts'
 import { NodeEvents } from './node-events.ts'
 import type { ClusterNode } from './node-methods.ts'
@@ -93,20 +94,32 @@ async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promis
   const waits = new Waits(options.workers ? new NodeEvents(env, nodes) : env)
   const faults = new ClusterFaults({ env, hub, nodes, waits })
   const parts = { env, hub, nodes, storage, timeline, waits, faults }
+  let http: HttpEndpoint | undefined
   try {
     await openNodes({ ...given, hub, nodes, timeline })
     const losses = new Losses(hub, timeline)
     const brokers = await listen(options, { ...parts, losses })
     const resets = new ClusterResets({ ...parts, losses, topics: options.topics })
-    const handle = given.handleOf({ ...parts, brokers, resets })
+    http = await startObserver(options, { ...parts, brokers })
+    const handle = given.handleOf({ ...parts, brokers, resets, http })
     await Promise.all([...nodes.values()].map(node => node.register()))
     await makeTopics(parts, options.topics)
     env.log('info', 'listening', { bootstrapServers: handle.bootstrapServers, clusterId: handle.clusterId })
     return handle
   } catch (error) {
-    await endCluster(parts)
+    await endCluster({ ...parts, http })
     throw error
   }
+}
+
+/** The HTTP side, if it is asked for; its code is loaded only then. */
+async function startObserver(
+  { http }: CheckedClusterOptions,
+  cluster: Pick<ClusterParts, 'hub' | 'nodes' | 'brokers'>,
+): Promise<HttpEndpoint | undefined> {
+  if (http === undefined) return undefined
+  const [{ startHttp }, { clusterPages }] = await Promise.all([import('./http.ts'), import('./pages.ts')])
+  return startHttp(http, clusterPages(cluster))
 }
 
 function newHub(

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { API_VERSIONS, askApiVersions, Client, until } from './support.ts'
+import { API_VERSIONS, askApiVersions, Client, fetchPath, until } from './support.ts'
 
 const execute = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -81,10 +81,23 @@ function waitingFetch(): Buffer {
 
 describe('ottla start', () => {
   it('starts several brokers, each on a port of its own', async () => {
-    const begun = await started('--brokers', '3', '--rack', 'a', '--rack', 'b', '--topic', 'orders:2')
+    const begun = await started(
+      '--brokers',
+      '3',
+      '--rack',
+      'a',
+      '--rack',
+      'b',
+      '--topic',
+      'orders:2',
+      '--http-port',
+      '0',
+    )
     const addresses = /address\s+(\S+)/.exec(begun.stdout)?.[1].split(',') ?? []
     expect(addresses).toHaveLength(3)
     for (const address of addresses) await askApiVersions(Number(address.split(':').at(-1)))
+    const http = /metrics\s+(http:\S+)\/metrics/.exec(begun.stdout)?.[1] as string
+    expect((await fetchPath(http, '/healthz')).body).toContain('broker 3 running')
     begun.child.kill('SIGTERM')
     expect((await ended(begun)).status).toBe(0)
     expect(begun.stderr).toBe('')

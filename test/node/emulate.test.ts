@@ -1,7 +1,7 @@
 import { Kafka, type KafkaMessage, logLevel } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { type EmulatedRelease, RELEASES } from '../../src/broker/emulate/releases.ts'
-import { startBroker } from '../../src/node/index.ts'
+import { startBroker, startCluster } from '../../src/node/index.ts'
 import { askApiVersions } from './support.ts'
 
 /** `emulate` from the outside: over TCP, in both kinds of thread, after a reset, and with a client that negotiates. */
@@ -22,6 +22,17 @@ it.each([false, true])('startBroker emulates, with worker: %s, also after a rese
   await broker.reset()
   expect(await highest(broker.port, 1)).toBe(12)
 })
+
+it.each([false, true])(
+  'startCluster emulates in all its brokers, with workers: %s, also after a reset',
+  async workers => {
+    await using cluster = await startCluster({ brokers: 2, emulate: '2.8', workers })
+    const all = () => Promise.all(cluster.brokers.map(({ port }) => highest(port, 1)))
+    expect(await all()).toEqual([12, 12])
+    await cluster.reset()
+    expect(await all()).toEqual([12, 12])
+  },
+)
 
 describe.each(Object.keys(RELEASES) as EmulatedRelease[])('as Kafka %s', release => {
   it('kafkajs produces and consumes in a group, within what is told', async () => {

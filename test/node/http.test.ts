@@ -1,23 +1,9 @@
-import { get } from 'node:http'
 import { Kafka, logLevel } from 'kafkajs'
 import { expect, it } from 'vitest'
 import { startBroker } from '../../src/node/index.ts'
+import { fetchPath } from './support.ts'
 
 /** The HTTP side over real sockets: what it tells, and whom. */
-
-function fetchPath(base: string, path: string, host?: string): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const request = get(`${base}${path}`, { headers: host === undefined ? {} : { host } }, response => {
-      let body = ''
-      response.setEncoding('utf8')
-      response.on('data', chunk => {
-        body += chunk
-      })
-      response.on('end', () => resolve({ status: response.statusCode as number, body }))
-    })
-    request.on('error', reject)
-  })
-}
 
 it('tells metrics under the names that dashboards know', async () => {
   const broker = await startBroker({ topics: ['orders:2'], http: true, log: false })

@@ -239,6 +239,8 @@ describe.each([{ workers: false }, { workers: true }])('startCluster, with %j', 
     [{ brokers: 0 }, 'there cannot be 0 brokers'],
     [{ brokers: 2, port: [9092] }, '1 ports for 2 brokers'],
     [{ worker: true } as ClusterOptions, 'worker is an option of startBroker only'],
+    [{ advertised: 'localhost:9092' }, 'the brokers of a cluster have ports of their own'],
+    [{ http: { token: 'sixteen characters' } } as ClusterOptions, 'no cluster can be driven over HTTP'],
     [{ topics: [{ name: 'a', replicationFactor: 4 }] }, 'only 3 broker(s) are registered'],
   ])('refuses %j', async (options, message) => {
     await expect(start(options)).rejects.toThrow(message)

@@ -2,6 +2,7 @@
  * What the tests of `node/` share: a stand-in for the broker that records what it is told, and plain sockets as clients.
  */
 import { once } from 'node:events'
+import { get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../../src/broker/sink.ts'
 import type { Acceptor } from '../../src/node/server.ts'
@@ -120,4 +121,19 @@ export async function askApiVersions(port: number): Promise<Buffer> {
   await until(() => client.bytes >= 4 || client.closed, 'an answer to ApiVersions')
   client.socket.destroy()
   return Buffer.concat(client.chunks)
+}
+
+/** Asks an HTTP side for a page, under a Host of one's own if need be. */
+export function fetchPath(base: string, path: string, host?: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get(`${base}${path}`, { headers: host === undefined ? {} : { host } }, response => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', chunk => {
+        body += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode as number, body }))
+    })
+    request.on('error', reject)
+  })
 }
