@@ -3,16 +3,24 @@
 import { expect, it } from 'vitest'
 import { append, batchOf, platform } from '../../test/support/log.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
+import { readWhole } from '../storage/read-whole.ts'
 import { StorageError } from '../storage/storage.ts'
-import { utf8Encode } from '../util/utf8.ts'
+import { utf8Decode, utf8Encode } from '../util/utf8.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
 import { DEFAULT_LOG_CONFIG } from './log-config.ts'
 import { LogDirectory } from './log-directory.ts'
+import { CHECKPOINT_FILES } from './root-files.ts'
 
 /** A directory that keeps topic ids, as one on a disk does, and cannot rename anything as long as it is told so. */
 class StubbornStorage extends MemoryStorage {
   isStubborn = false
   override readonly isVolatile = false as unknown as true
+  readonly replaced: string[] = []
+
+  override replace(path: string, bytes: Uint8Array) {
+    this.replaced.push(path)
+    return super.replace(path, bytes)
+  }
 
   override rename(from: string, to: string): void {
     if (this.isStubborn) throw new StorageError('IO', `EIO: rename ${from}`)
@@ -37,4 +45,38 @@ it('forgets a deleted log that cannot be moved out of the way, and sets it aside
   storage.isStubborn = false
   expect(open(OTHER_ID).logEndOffset).toBe(0)
   expect(storage.list('').filter(name => name.endsWith('-stray')).length).toBe(1)
+})
+
+it('begins a log under the name of a deleted one as a new one, while what was known of that is still being written', () => {
+  const env = new VirtualEnv()
+  const storage = new StubbornStorage({ turns: env.turns })
+  const directory = new LogDirectory({ storage, env })
+  const open = (id: string) => directory.open('t-0', id, { config: DEFAULT_LOG_CONFIG, platform })
+  const log = open(ID)
+  for (const text of ['a', 'b', 'c']) append(log, batchOf([{ value: utf8Encode(text) }]))
+  log.deleteRecordsBefore(2)
+  env.settle()
+  // A write is under way, and does not know yet what comes now.
+  log.deleteRecordsBefore(3)
+  directory.delete('t-0', ID)
+  const next = open(OTHER_ID)
+  expect([next.logStartOffset, next.logEndOffset, next.highWatermark]).toEqual([0, 0, 0])
+  env.settle()
+  const written = readWhole(storage, CHECKPOINT_FILES.logStartOffset) as Uint8Array
+  expect(utf8Decode(written)).toBe('0\n0\n')
+})
+
+it('writes its checkpoints once when many logs go together', () => {
+  const env = new VirtualEnv()
+  const storage = new StubbornStorage({ turns: env.turns })
+  const directory = new LogDirectory({ storage, env })
+  for (let index = 0; index < 50; index++) {
+    append(directory.open(`t-${index}`, ID, { config: DEFAULT_LOG_CONFIG, platform }), batchOf([{ value: null }]))
+  }
+  directory.checkpoint()
+  env.settle()
+  storage.replaced.length = 0
+  for (let index = 0; index < 50; index++) directory.delete(`t-${index}`, ID)
+  env.settle()
+  expect(storage.replaced).toEqual([CHECKPOINT_FILES.recoveryPoint])
 })

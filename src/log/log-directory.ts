@@ -51,6 +51,7 @@ export class LogDirectory {
   readonly #unchecked = new Set<string>()
   readonly #timers = new Map<string, Timer>()
   #pass: Later<Result> | undefined
+  #isForgetting = false
 
   /** Reads the checkpoints, and goes on with deletions that were cut short. */
   constructor(options: { storage: Storage; env: Env; keepsTopicIds?: boolean; indexCache?: IndexCache }) {
@@ -190,8 +191,16 @@ export class LogDirectory {
   #forget(topicPartition: string): void {
     this.#logs.delete(topicPartition)
     this.#unchecked.delete(topicPartition)
-    this.#writeRecoveryPoints()
-    this.#writeLogStartOffsets()
+    const isKnown = [this.#recoveryPoints, this.#logStartOffsets].map(offsets => offsets.forget(topicPartition))
+    this.#highWatermarks.forget(topicPartition)
+    if (!isKnown.includes(true) || this.#isForgetting) return
+    // A topic has many partitions, and the files are written whole.
+    this.#isForgetting = true
+    this.#env.turns.enqueue(() => {
+      this.#isForgetting = false
+      this.#writeRecoveryPoints()
+      this.#writeLogStartOffsets()
+    })
   }
 
   #remove(name: string): void {

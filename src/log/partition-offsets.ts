@@ -8,9 +8,11 @@ import { CheckpointFile } from './checkpoint-file.ts'
 export class PartitionOffsets {
   readonly #file: CheckpointFile
   /** What was read or written last, by `topic-partition`. */
-  #offsets: ReadonlyMap<string, number>
+  #offsets: Map<string, number>
   /** The last write failed: the file says something else. */
   #isBehind = false
+  /** So it does about a partition that is gone. */
+  #hasForgotten = false
 
   constructor(storage: Storage, name: string, env: Env) {
     this.#file = new CheckpointFile(storage, name, env)
@@ -33,21 +35,29 @@ export class PartitionOffsets {
     return this.#offsets.get(topicPartition)
   }
 
+  /** The partition is gone: one that comes under its name is another one. True when the file is to be written for that. */
+  forget(topicPartition: string): boolean {
+    const isKnown = this.#offsets.delete(topicPartition)
+    this.#hasForgotten ||= isKnown
+    return isKnown
+  }
+
   get all(): ReadonlyMap<string, number> {
     return this.#offsets
   }
 
   /** Whether whoever reads the file now, after a power cut or not, finds for this partition no more than `offset`. */
   isAtMost(topicPartition: string, offset: number): boolean {
-    return this.writing === undefined && !this.#isBehind && (this.#offsets.get(topicPartition) ?? 0) <= offset
+    return this.writing === undefined && !this.#isStale && (this.#offsets.get(topicPartition) ?? 0) <= offset
   }
 
   /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
-  write(offsets: () => ReadonlyMap<string, number>): Later<StorageFailure | undefined> {
+  write(offsets: () => Map<string, number>): Later<StorageFailure | undefined> {
     // Where a write waits for its turn it takes along what is new: only one that would be the first is worth the comparison.
-    if (!this.#isBehind && this.writing === undefined && isSame(this.#offsets, offsets())) return this.#file.settled()
+    if (!this.#isStale && this.writing === undefined && isSame(this.#offsets, offsets())) return this.#file.settled()
     const written = this.#file.write(() => {
       this.#offsets = offsets()
+      this.#hasForgotten = false
       return [...this.#offsets].map(([topicPartition, offset]) => {
         const dash = topicPartition.lastIndexOf('-')
         return `${topicPartition.slice(0, dash)} ${topicPartition.slice(dash + 1)} ${offset}`
@@ -57,6 +67,10 @@ export class PartitionOffsets {
       this.#isBehind = failure !== undefined
     })
     return written
+  }
+
+  get #isStale(): boolean {
+    return this.#isBehind || this.#hasForgotten
   }
 
   /** True after a write that failed, until one succeeds. */
