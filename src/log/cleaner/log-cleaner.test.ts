@@ -667,7 +667,8 @@ describe('the point up to which a log is clean', () => {
   })
 
   it('goes back in the file too, for the next cleaner', () => {
-    const { env, log, logs, cleaner, startCleaner, clean, reopen } = makeCleaner({ minCleanableRatio: 0.6 })
+    const config = { minCleanableRatio: 0.5, segmentBytes: 100 }
+    const { env, log, logs, cleaner, startCleaner, clean, reopen } = makeCleaner(config)
     write(log, 'a=1 b=2 c=3 d=4')
     clean()
     log.truncateTo(2)
