@@ -61,6 +61,17 @@ describe('retention by time', () => {
     expect(log.applyRetention(env.now() + 5001)).toBe(1)
   })
 
+  it('knows when those were written after the log was opened again', () => {
+    const { log, env, reopen } = makeLog({ retentionMs: 5000 })
+    append(log, batchOf([{ timestamp: -1 }]), { now: env.now() })
+    env.advance(4000)
+    const again = reopen({ highWatermark: 1 })
+    env.advance(1000)
+    expect(again.applyRetention(env.now())).toBe(0)
+    env.advance(1)
+    expect(again.applyRetention(env.now())).toBe(1)
+  })
+
   it('goes by the clock where clients have another one, and so does the end of a segment', () => {
     const env = new VirtualEnv({ now: NOW, aheadOfClients: true })
     const { log } = makeLog({ retentionMs: 5000, segmentMs: 3000 }, { env })

@@ -36,9 +36,9 @@ export class Segment {
   readonly baseOffset: number
   readonly file: StorageFile
   readonly #indexes: SegmentIndexes
-  /** When it was made, and last written, on the clock of this broker; in milliseconds. */
+  /** When it was made or opened, on the clock of this broker; in milliseconds. */
   readonly createdMs: number
-  lastModifiedMs: number
+  #lastModifiedMs: number
   #firstAppendedMs: number
   /** The largest record time in it, or −1, and the last offset of the first batch that has it; unknown until {@link #knowMax}. */
   #maxTimestamp = -1
@@ -59,7 +59,7 @@ export class Segment {
     this.#knowsMax = options.indexes.loaded !== undefined
     this.#isWritable = this.#knowsMax
     this.createdMs = options.now
-    this.lastModifiedMs = options.now
+    this.#lastModifiedMs = (this.size > 0 ? file.modifiedMs : undefined) ?? options.now
     this.#firstAppendedMs = options.now
     this.#indexIntervalBytes = options.indexIntervalBytes
     this.#agesByAppend = options.agesByAppend ?? false
@@ -82,7 +82,18 @@ export class Segment {
     return this.#offsetOfMaxTimestamp
   }
 
-  /** What retention by time goes by: the largest record time, or the clock where records have none, or none that counts. */
+  /** When its file was last written, in milliseconds: outlives the process, where the storage does. */
+  get lastModifiedMs(): number {
+    return this.#lastModifiedMs
+  }
+
+  /** Gives it the age of others: what is in it was theirs. */
+  set lastModifiedMs(modifiedMs: number) {
+    this.#lastModifiedMs = modifiedMs
+    this.file.setModified(modifiedMs)
+  }
+
+  /** What retention by time goes by: the largest record time, or when it was written where records have none, or none that counts. */
   get largestTimestamp(): number {
     if (this.#agesByAppend) return this.lastModifiedMs
     return this.maxTimestamp >= 0 ? this.maxTimestamp : this.lastModifiedMs
@@ -106,8 +117,8 @@ export class Segment {
     // It was opened to be read only, until now.
     if (!this.#isWritable) this.#indexFrom(this.resumeAt(Number.MAX_SAFE_INTEGER))
     if (this.size === 0) this.#firstAppendedMs = now
-    this.file.appendv([records], { immutable })
-    this.lastModifiedMs = now
+    this.file.appendv([records], { immutable, nowMs: now })
+    this.#lastModifiedMs = now
   }
 
   /** Takes a batch into the indexes. Called for every batch, in order. */

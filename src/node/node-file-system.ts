@@ -62,6 +62,10 @@ export class NodeFileSystem implements FileSystem {
     fs.ftruncateSync(file, size)
   }
 
+  setModified(file: FileId, modifiedMs: number): void {
+    fs.futimesSync(file, modifiedMs / 1000, modifiedMs / 1000)
+  }
+
   syncFile(file: FileId): Later<Result> {
     return this.#later(done => fs.fdatasync(file, done))
   }
@@ -77,7 +81,7 @@ export class NodeFileSystem implements FileSystem {
   status(path: string): FileStatus | undefined {
     try {
       const status = fs.statSync(this.#at(path), { throwIfNoEntry: false })
-      return status && { isDirectory: status.isDirectory(), size: status.size }
+      return status && { isDirectory: status.isDirectory(), size: status.size, modifiedMs: status.mtimeMs }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
       throw error

@@ -31,6 +31,8 @@ export class DiskFile implements OpenableFile {
   size: number
   /** The version of the directory that its entry came with. */
   entry: number
+  /** When it was last written; undefined since it was, until somebody asks. */
+  #modifiedMs: number | undefined
   /** Handles that were not closed. */
   handles = 0
   descriptor: FileId | undefined
@@ -41,12 +43,16 @@ export class DiskFile implements OpenableFile {
   /** Why nothing may be appended any more. */
   #broken: StorageFailure | undefined
 
-  constructor(context: DiskContext, place: { directory: DiskDirectory; name: string; entry: number; size: number }) {
+  constructor(
+    context: DiskContext,
+    place: { directory: DiskDirectory; name: string; entry: number; size: number; modifiedMs?: number },
+  ) {
     this.#context = context
     this.directory = place.directory
     this.name = place.name
     this.entry = place.entry
     this.size = place.size
+    this.#modifiedMs = place.modifiedMs
     this.#syncs = new Syncs(context.turns, () => this.#syncBytes())
   }
 
@@ -68,12 +74,25 @@ export class DiskFile implements OpenableFile {
     this.#named = false
   }
 
+  get modifiedMs(): number | undefined {
+    if (!this.#named) return undefined
+    this.#modifiedMs ??= throwingStorageErrors(() => this.#context.fileSystem.status(this.path)?.modifiedMs)
+    return this.#modifiedMs
+  }
+
+  setModified(modifiedMs: number): void {
+    const descriptor = this.#descriptor()
+    throwingStorageErrors(() => this.#context.fileSystem.setModified?.(descriptor, modifiedMs))
+    this.#modifiedMs = undefined
+  }
+
   append(parts: readonly Uint8Array[]): void {
     const length = totalLength(parts)
     if (length === 0) return
     if (this.#broken) throw new StorageError(this.#broken.code, this.#broken.message)
     const descriptor = this.#descriptor()
     this.dirty = true
+    this.#modifiedMs = undefined
     try {
       writeAll(this.#context.fileSystem, descriptor, this.size, parts, length)
     } catch (error) {
@@ -124,6 +143,7 @@ export class DiskFile implements OpenableFile {
     assert(position >= 0 && position + bytes.length <= this.size, `writeAt beyond the end of ${this.path}`)
     const descriptor = this.#descriptor()
     this.dirty = true
+    this.#modifiedMs = undefined
     throwingStorageErrors(() => writeAll(this.#context.fileSystem, descriptor, position, [bytes], bytes.length))
   }
 
@@ -132,6 +152,7 @@ export class DiskFile implements OpenableFile {
     if (size === this.size) return
     const descriptor = this.#descriptor()
     this.dirty = true
+    this.#modifiedMs = undefined
     throwingStorageErrors(() => this.#context.fileSystem.truncate(descriptor, size))
     this.size = size
   }
@@ -234,6 +255,14 @@ export class DiskFileHandle implements StorageFile {
 
   get size(): number {
     return this.#file.size
+  }
+
+  get modifiedMs(): number | undefined {
+    return this.#file.modifiedMs
+  }
+
+  setModified(modifiedMs: number): void {
+    this.#used().setModified(modifiedMs)
   }
 
   appendv(parts: readonly Uint8Array[]): void {

@@ -71,7 +71,8 @@ export class DiskStorage implements Storage {
       if (status?.isDirectory) throw new StorageError('IO', `is a directory: ${path}`)
       if (status === undefined && !options.create) throw new StorageError('NOT_FOUND', `no such file: ${path}`)
       const directory = this.#enter(parents)
-      const place = { directory, name, entry: directory.version, size: status?.size ?? 0 }
+      const { size = 0, modifiedMs } = status ?? {}
+      const place = { directory, name, entry: directory.version, size, modifiedMs }
       file = new DiskFile(this.#context, place)
       if (status === undefined) {
         file.create()

@@ -34,6 +34,8 @@ export interface FileStatus {
   readonly isDirectory: boolean
   /** Bytes in the file; means nothing for a directory. */
   readonly size: number
+  /** When a file was last written, by the clock of the system, in milliseconds; left out by one that does not know. */
+  readonly modifiedMs?: number
 }
 
 export interface DirectoryEntry {
@@ -54,6 +56,8 @@ export interface FileSystem {
   /** Writes parts one behind the other from `position` on; returns how many bytes were written, which may be fewer than given. */
   writevAt(file: FileId, position: number, parts: readonly Uint8Array[]): number
   truncate(file: FileId, size: number): void
+  /** Says that an open file counts as written at that time; left out by one that does not keep such times. */
+  setModified?(file: FileId, modifiedMs: number): void
   /** Brings the bytes and the size of a file to the disk as they are when it is called (fdatasync); not its directory entry. */
   syncFile(file: FileId): Later<FileSystemFailure | undefined>
   /** The file may not be used from the call on. What was not synced is neither synced nor lost. */

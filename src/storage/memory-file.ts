@@ -26,6 +26,8 @@ const LEAST_SHARED = 1024
 
 export class MemoryFile {
   size = 0
+  /** When it was last appended to, as far as those who did so said. */
+  modifiedMs: number | undefined
   readonly #meter: MemoryMeter
   #chunks: Chunk[] = []
   #linked = true
@@ -200,6 +202,7 @@ export class MemoryFile {
   fork(meter: MemoryMeter): MemoryFile {
     const fork = new MemoryFile(meter, { exempt: this.#exempt })
     fork.size = this.size
+    fork.modifiedMs = this.modifiedMs
     for (const { start, length, bytes } of this.#chunks) {
       if (length > 0) fork.#push({ start, length, capacity: length, bytes, isShared: true })
     }

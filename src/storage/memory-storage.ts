@@ -202,10 +202,19 @@ class OpenFile implements StorageFile {
     return this.#file.size
   }
 
+  get modifiedMs(): number | undefined {
+    return this.#file.modifiedMs
+  }
+
+  setModified(modifiedMs: number): void {
+    this.#file.modifiedMs = modifiedMs
+  }
+
   appendv(parts: readonly Uint8Array[], options?: AppendOptions): void {
     const [part] = parts
     if (options?.immutable && parts.length === 1) this.#file.share(part)
     else this.#file.append(parts, totalLength(parts))
+    if (options?.nowMs !== undefined) this.#file.modifiedMs = options.nowMs
   }
 
   readInto(position: number, target: Uint8Array): number {

@@ -282,6 +282,19 @@ export function storageContract(name: string, make: () => StorageUnderTest | Pro
         expect(storage.open('f').size).toBe(3)
       })
 
+      it('says when it was written last, as far as it knows, and takes it when told otherwise', async () => {
+        const file = storage.open('f', { create: true })
+        file.appendv([bytes(1)], { nowMs: 5000 })
+        if (file.modifiedMs === undefined) return
+        file.setModified(1_000_000)
+        expect(file.modifiedMs).toBe(1_000_000)
+        expect(await under.settled(file.close())).toBeUndefined()
+        const again = storage.open('f')
+        expect(again.modifiedMs).toBe(1_000_000)
+        again.appendv([bytes(2)], { nowMs: 2_000_000 })
+        expect(again.modifiedMs).toBeGreaterThanOrEqual(2_000_000)
+      })
+
       it('appends nothing for parts without bytes', () => {
         const file = storage.open('f', { create: true })
         file.appendv([])

@@ -41,6 +41,8 @@ export interface OpenOptions {
 export interface AppendOptions {
   /** The bytes never change, as those of a read of another file: memory may share one part of them instead of copying it. */
   readonly immutable?: boolean
+  /** The time, for a storage that has no clock of its own: see {@link StorageFile.modifiedMs}. */
+  readonly nowMs?: number
 }
 
 export interface StorageUsage {
@@ -57,6 +59,10 @@ export interface StorageUsage {
 export interface StorageFile {
   readonly path: string
   readonly size: number
+  /** When it was last written, in milliseconds; undefined where nobody knows. */
+  readonly modifiedMs: number | undefined
+  /** Says that it counts as written at that time, until it is written again. Where that cannot be kept nothing happens. */
+  setModified(modifiedMs: number): void
   /**
    * Appends all parts or, when it throws {@link StorageError}, nothing. The bytes are copied before it returns, unless they
    * are said to be immutable.

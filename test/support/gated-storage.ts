@@ -2,6 +2,7 @@
 
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import {
+  type AppendOptions,
   type OpenOptions,
   StorageError,
   type StorageErrorCode,
@@ -73,9 +74,17 @@ class GatedFile implements StorageFile {
     return this.#file.size
   }
 
-  appendv(parts: readonly Uint8Array[]): void {
+  get modifiedMs(): number | undefined {
+    return this.#file.modifiedMs
+  }
+
+  setModified(modifiedMs: number): void {
+    this.#file.setModified(modifiedMs)
+  }
+
+  appendv(parts: readonly Uint8Array[], options?: AppendOptions): void {
     this.#check(this.#storage.failsToWrite, 'written', this.#storage.writeError)
-    this.#file.appendv(parts)
+    this.#file.appendv(parts, options)
   }
 
   readInto(position: number, target: Uint8Array): number {
