@@ -6,6 +6,7 @@ import type { RequestFilter } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerMethods, BrokerSnapshot } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import { Faulter } from './faults-on-demand.ts'
+import { checkTopic, type TopicOption } from './options.ts'
 import type { BrokerFacts, RunningBroker } from './running-broker.ts'
 
 /** A broker as whoever started it has it. */
@@ -45,6 +46,10 @@ export class BrokerHandle extends Faulter implements RunningBroker {
   /** @internal */
   protected get faultMethods(): BrokerMethods {
     return this.methods
+  }
+
+  async createTopic(topic: string | TopicOption) {
+    return this.methods.createTopic(checkTopic(topic))
   }
 
   async describe() {

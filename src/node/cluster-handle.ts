@@ -19,7 +19,7 @@ import { OttlaError } from './errors.ts'
 import { Faulter } from './faults-on-demand.ts'
 import type { HttpEndpoint } from './http.ts'
 import type { ClusterNode } from './node-methods.ts'
-import { checkOptions, formatAddress, invalid, type TopicOption } from './options.ts'
+import { checkTopic, formatAddress, invalid, type TopicOption } from './options.ts'
 import type { ClusterBroker, ClusterLink, ClusterTopic, LinkEnd, RunningCluster } from './running-cluster.ts'
 import type { SystemEnv } from './system-env.ts'
 import type { Waits } from './waits.ts'
@@ -123,8 +123,7 @@ export class ClusterHandle extends Faulter implements RunningCluster {
   }
 
   async createTopic(topic: string | TopicOption): Promise<void> {
-    const { topics } = checkOptions({ topics: [topic] })
-    for (const each of topics) await this.methods.createTopic(each)
+    await this.methods.createTopic(checkTopic(topic))
   }
 
   topic(name: string): ClusterTopic {

@@ -201,6 +201,11 @@ function checkTopics(topics: (string | TopicOption)[]): CheckedOptions['topics']
   })
 }
 
+/** One topic that is to be made. */
+export function checkTopic(topic: string | TopicOption): CheckedOptions['topics'][number] {
+  return checkTopics([topic])[0]
+}
+
 function parseTopic(text: string): TopicOption {
   const [name, count, ...rest] = text.split(':')
   if (count === undefined) return { name }

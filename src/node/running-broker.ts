@@ -5,6 +5,7 @@ import type { BrokerDescription } from '../broker/describe.ts'
 import type { RequestFilter, RequestLogRecord } from '../broker/request-log.ts'
 import type { AdvanceOptions, BrokerSnapshot } from './broker-methods.ts'
 import type { FaultsOnDemand } from './faults-on-demand.ts'
+import type { TopicOption } from './options.ts'
 
 /** What {@link startBroker} gives. Every method is asynchronous, for the broker may run in another thread. */
 export interface RunningBroker extends FaultsOnDemand, AsyncDisposable {
@@ -17,6 +18,13 @@ export interface RunningBroker extends FaultsOnDemand, AsyncDisposable {
   readonly clusterId: string
   /** Where `/metrics`, `/healthz` and `/describe` are, such as `http://127.0.0.1:38080`; undefined unless asked for. */
   readonly http: string | undefined
+  /**
+   * Makes a topic as those of the options are made: `'orders'`, `'orders:12'` with twelve partitions, or an object. One that is there already stays
+   * as it is.
+   *
+   * @throws OttlaError `OTTLA_INVALID_OPTION` for a topic that cannot be, `OTTLA_BROKER_CLOSED` once the broker is closed.
+   */
+  createTopic(topic: string | TopicOption): Promise<void>
   /**
    * What the broker has this moment: topics with their offsets, groups with their members and lag, connections, room.
    *

@@ -41,6 +41,7 @@ export interface RunningCluster extends FaultsOnDemand, AsyncDisposable {
    * @throws OttlaError `OTTLA_TIMEOUT` when that takes longer than `timeoutMs`, 30 seconds by default; it says what was in the way
    */
   settled(options?: { timeoutMs?: number }): Promise<void>
+  /** See `RunningBroker.createTopic`. */
   createTopic(topic: string | TopicOption): Promise<void>
   topic(name: string): ClusterTopic
   /** Every leader and every set of in-sync replicas that changed so far, brokers that came and went, and what was done to the cluster. */

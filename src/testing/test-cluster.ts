@@ -37,7 +37,8 @@ export class TestCluster extends ClusterHandle {
 }
 
 /**
- * Starts a cluster for tests: as `startCluster`, with what requests say kept for the trace, unless the options say otherwise.
+ * Starts a cluster for tests: as `startCluster`, with what requests say kept for the trace, and members that are gone taken out of their groups
+ * at once, unless the options say otherwise.
  *
  * @throws OttlaError as `startCluster` does.
  *
@@ -49,5 +50,5 @@ export class TestCluster extends ClusterHandle {
  * await expect(cluster.topic('orders')).toHaveRecords(['a book'])
  */
 export async function startTestCluster(options: ClusterOptions = {}): Promise<TestCluster> {
-  return launchCluster({ trace: true, ...options }, parts => new TestCluster(parts))
+  return launchCluster({ trace: true, evictDisconnected: true, ...options }, parts => new TestCluster(parts))
 }

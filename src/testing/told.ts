@@ -1,6 +1,6 @@
 /**
  * What a failing wait says besides its own message. Runners that tell their hooks which test failed have the last requests printed
- * by use-broker.ts; jest does not, so there the error brings them along.
+ * by use-in-tests.ts; jest does not, so there the error brings them along.
  */
 import type { TopicMethods } from '../node/broker-methods.ts'
 

@@ -1,27 +1,14 @@
 /**
  * A broker for the tests of a file, by the hooks of whatever runs them: started before the first, put back before each, closed
- * after the last. Knows no runner; all have these four hooks.
+ * after the last.
  */
 import type { BrokerOptions } from '../node/options.ts'
 import { sharedBroker } from './global-broker.ts'
 import { startTestBroker, type TestBroker } from './test-broker.ts'
 import { lastRequests } from './told.ts'
+import { type Hooks, type Isolation, resets, useInTests } from './use-in-tests.ts'
 
-type Hook = (run: () => Promise<void>) => unknown
-
-/** The hooks of vitest and jest, or those of node:test. */
-export type Hooks = { beforeEach: Hook; afterEach: Hook } & (
-  | { beforeAll: Hook; afterAll: Hook }
-  | { before: Hook; after: Hook }
-)
-
-export interface UseBrokerOptions extends BrokerOptions {
-  /**
-   * `reset`, the default, puts the broker back before each test. `names` leaves it as it is: each test takes names of its own
-   * (`broker.unique('orders')`), which is what tests need that run side by side or share one broker.
-   */
-  isolation?: 'reset' | 'names'
-}
+export interface UseBrokerOptions extends BrokerOptions, Isolation {}
 
 /** Where the broker is, once the tests run. */
 export interface BrokerInUse {
@@ -45,43 +32,23 @@ export interface BrokerInUse {
  */
 export function useBroker(hooks: Hooks, options: UseBrokerOptions = {}): BrokerInUse {
   const { isolation, ...brokerOptions } = options
-  const { before, after } =
-    'beforeAll' in hooks
-      ? { before: hooks.beforeAll, after: hooks.afterAll }
-      : { before: hooks.before, after: hooks.after }
-  let broker: TestBroker | undefined
   let shared = false
-  let fresh = true
-  before(async () => {
-    const running = await sharedBroker()
-    shared = running !== undefined
-    broker = running ?? (await startTestBroker(brokerOptions))
-  })
-  hooks.beforeEach(async () => {
-    // Others may be at work on a shared broker.
-    if (!fresh && !shared && isolation !== 'names') await broker?.reset()
-    fresh = false
-  })
-  // Without a parameter: to jest one means a callback that is to be called, to vitest a fixture.
-  hooks.afterEach(async function () {
-    // biome-ignore lint/complexity/noArguments: rest parameters are parameters, too
-    const [context] = arguments
-    if (broker !== undefined && hasFailed(context)) console.error(await lastRequests(broker))
-  })
-  after(async () => {
-    await broker?.close()
-    broker = undefined
+  const inUse = useInTests<TestBroker>(hooks, {
+    what: 'broker',
+    async start() {
+      const running = await sharedBroker()
+      shared = running !== undefined
+      return running ?? startTestBroker(brokerOptions)
+    },
+    async refresh(broker, fresh) {
+      // Others may be at work on a shared broker.
+      if (!fresh && !shared && resets(options)) await broker.reset()
+    },
+    told: broker => lastRequests(broker),
   })
   return {
     get broker() {
-      if (broker === undefined) throw new TypeError('the broker is there in tests and hooks only')
-      return broker
+      return inUse()
     },
   }
-}
-
-/** As vitest (`task`) and node:test (`passed`) tell their hooks. */
-export function hasFailed(context: unknown): boolean {
-  const { task, passed } = (context ?? {}) as { task?: { result?: { state?: string } }; passed?: boolean }
-  return task?.result?.state === 'fail' || passed === false
 }

@@ -1,11 +1,14 @@
 /**
- * A cluster for the tests of a file, by the hooks of whatever runs them: started before the first, whole again before each, closed after the
- * last. What one test breaks is mended for the next; topics stay, so tests take names of their own.
+ * A cluster for the tests of a file, by the hooks of whatever runs them: started before the first, put back before each, closed after the
+ * last. What one test breaks the next finds whole.
  */
 import type { ClusterOptions } from '../node/cluster-options.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { lastRequests } from './told.ts'
-import { type Hooks, hasFailed } from './use-broker.ts'
+import { type Hooks, type Isolation, resets, useInTests } from './use-in-tests.ts'
+
+/** With `isolation: 'names'` links are healed before each test, and brokers that were killed, stopped or paused run again. */
+export interface UseClusterOptions extends ClusterOptions, Isolation {}
 
 /** Where the cluster is, once the tests run. */
 export interface ClusterInUse {
@@ -14,8 +17,8 @@ export interface ClusterInUse {
 }
 
 /**
- * Gives the tests of a file a cluster. Before each test links are healed, brokers that were killed, stopped or paused run again, and everything has
- * come to rest. When a test fails, the timeline and the last requests are printed (not under jest, which does not tell hooks what failed).
+ * Gives the tests of a file a cluster. Before each test it is reset, or mended with `isolation: 'names'`, and has come to rest. When a test fails,
+ * the timeline and the last requests are printed (not under jest, which does not tell hooks what failed).
  *
  * @example
  * const kafka = useCluster({ beforeAll, afterAll, beforeEach, afterEach }, { brokers: 3 })
@@ -28,42 +31,32 @@ export interface ClusterInUse {
  *   await expect(orders).toHaveRecords(['a book'])
  * })
  */
-export function useCluster(hooks: Hooks, options: ClusterOptions = {}): ClusterInUse {
-  const { before, after } =
-    'beforeAll' in hooks
-      ? { before: hooks.beforeAll, after: hooks.afterAll }
-      : { before: hooks.before, after: hooks.after }
-  let cluster: TestCluster | undefined
-  before(async () => {
-    cluster = await startTestCluster(options)
-  })
-  hooks.beforeEach(async () => {
-    if (cluster !== undefined) await mend(cluster)
-  })
-  // Without a parameter: to jest one means a callback that is to be called, to vitest a fixture.
-  hooks.afterEach(async function () {
-    // biome-ignore lint/complexity/noArguments: rest parameters are parameters, too
-    const [context] = arguments
-    if (cluster === undefined || !hasFailed(context)) return
-    console.error(`What happened to the cluster:\n${await cluster.timeline()}\n\n${await lastRequests(cluster)}`)
-  })
-  after(async () => {
-    await cluster?.close()
-    cluster = undefined
+export function useCluster(hooks: Hooks, options: UseClusterOptions = {}): ClusterInUse {
+  const { isolation, ...clusterOptions } = options
+  const inUse = useInTests<TestCluster>(hooks, {
+    what: 'cluster',
+    start: () => startTestCluster(clusterOptions),
+    async refresh(cluster, fresh) {
+      if (!resets(options)) await mend(cluster)
+      else if (!fresh) await cluster.reset()
+      await cluster.settled()
+    },
+    told: async cluster => {
+      return `What happened to the cluster:\n${await cluster.timeline()}\n\n${await lastRequests(cluster)}`
+    },
   })
   return {
     get cluster() {
-      if (cluster === undefined) throw new TypeError('the cluster is there in tests and hooks only')
-      return cluster
+      return inUse()
     },
   }
 }
 
+/** What is wrong with the cluster itself is ended; topics and groups stay. */
 async function mend(cluster: TestCluster): Promise<void> {
   await cluster.heal()
   for (const broker of cluster.brokers) {
     if (broker.state === 'paused') await broker.resume()
     else if (broker.state !== 'running') await broker.restart()
   }
-  await cluster.settled()
 }

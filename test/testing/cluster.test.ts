@@ -11,8 +11,46 @@ declare module 'vitest' {
 
 expect.extend(matchers)
 
+const hooks = { beforeAll, afterAll, beforeEach, afterEach }
+
 describe('useCluster', () => {
-  const kafka = useCluster({ beforeAll, afterAll, beforeEach, afterEach }, { log: false })
+  const kafka = useCluster(hooks, { log: false, topics: ['orders:1'] })
+
+  it('starts a cluster with the topics of the options', async () => {
+    const { cluster } = kafka
+    await cluster.topic('orders').produce({ value: 'a' })
+    await cluster.topic('other').produce({ value: 'a' })
+    await cluster.broker(1).kill()
+    await cluster.diskFull()
+    await cluster.partition([2], [3])
+  })
+
+  it('is put back in the next test', async () => {
+    const { cluster } = kafka
+    expect(cluster.brokers.map(({ state }) => state)).toEqual(['running', 'running', 'running'])
+    const { topics } = await cluster.describe()
+    expect(topics.map(({ name, partitions }) => [name, partitions[0].isr.length])).toEqual([['orders', 3]])
+    await cluster.topic('orders').produce({ value: 'b' })
+    await expect(cluster.topic('orders')).toHaveRecords(['b'])
+    expect(await cluster.timeline()).not.toContain('killed')
+  })
+
+  it('takes members out whose clients are gone', async () => {
+    const { cluster } = kafka
+    const client = new Kafka({ brokers: cluster.bootstrapServers.split(','), logLevel: logLevel.NOTHING })
+    const consumer = client.consumer({ groupId: 'billing', heartbeatInterval: 100 })
+    await consumer.connect()
+    await consumer.subscribe({ topic: 'orders' })
+    await consumer.run({ eachMessage: async () => {} })
+    await expect(cluster.group('billing')).toBeStable({ members: 1 })
+    await cluster.fault({ api: ['LeaveGroup', 'JoinGroup', 'Heartbeat'], drop: true })
+    await cluster.group('billing').empty()
+    await consumer.disconnect()
+  })
+})
+
+describe('useCluster, tests with names of their own', () => {
+  const kafka = useCluster(hooks, { log: false, isolation: 'names' })
 
   it('starts a cluster that replicates', async () => {
     await kafka.cluster.createTopic({ name: 'orders', partitions: 1 })
@@ -40,7 +78,7 @@ describe('useCluster', () => {
 })
 
 describe.each([{ workers: false }, { workers: true }])('topics and groups of a cluster, with %j', given => {
-  const kafka = useCluster({ beforeAll, afterAll, beforeEach, afterEach }, { log: false, ...given })
+  const kafka = useCluster(hooks, { log: false, ...given })
   const client = () => new Kafka({ brokers: kafka.cluster.bootstrapServers.split(','), logLevel: logLevel.NOTHING })
 
   it('reads and writes each partition at its leader, and has who leads on the same object', async () => {
@@ -145,5 +183,5 @@ it('is asked nothing once it is closed', async () => {
 it('is not there outside of tests', () => {
   const none = () => {}
   const inUse = useCluster({ beforeAll: none, afterAll: none, beforeEach: none, afterEach: none })
-  expect(() => inUse.cluster).toThrow('in tests and hooks only')
+  expect(() => inUse.cluster).toThrow('the cluster is there in tests and hooks only')
 })
