@@ -10,6 +10,7 @@ import type { Later } from '../util/later.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
 import type { IsrProposal, ReplicaFetchData, ReplicaFetchTarget } from './link.ts'
 import type { PartitionImage } from './metadata/image.ts'
+import { beginWithinBatch } from './replication/begin-within-batch.ts'
 import { type IsEligible, Leadership, type LeaderView } from './replication/leadership.ts'
 
 /** What a client says that does not know the leader epoch. */
@@ -266,6 +267,7 @@ export class Partition {
     // What the leader has never changes: in the same process its followers may hold the same bytes.
     if (records.length > 0) {
       const bytes = records.length === 1 ? records[0] : concat(records)
+      beginWithinBatch(log, bytes)
       log.appendAsFollower(bytes, { leaderEpoch: this.leaderEpoch, immutable: true })
     }
     const moved = log.updateHighWatermark(highWatermark)

@@ -9,6 +9,8 @@ export class PartitionOffsets {
   readonly #file: CheckpointFile
   /** What was read or written last, by `topic-partition`. */
   #offsets: Map<string, number>
+  /** What was written before that: the file says it until the write is done. */
+  #before: ReadonlyMap<string, number> = new Map()
   /** The last write failed: the file says something else. */
   #isBehind = false
   /** So it does about a partition that is gone. */
@@ -48,7 +50,9 @@ export class PartitionOffsets {
 
   /** Whether whoever reads the file now, after a power cut or not, finds for this partition no more than `offset`. */
   isAtMost(topicPartition: string, offset: number): boolean {
-    return this.writing === undefined && !this.#isStale && (this.#offsets.get(topicPartition) ?? 0) <= offset
+    if (this.#isStale || (this.#offsets.get(topicPartition) ?? 0) > offset) return false
+    // What is being written for others must not hold up this one: with several partitions that ask, something is always being written.
+    return this.writing === undefined || (this.#before.get(topicPartition) ?? 0) <= offset
   }
 
   /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
@@ -56,6 +60,7 @@ export class PartitionOffsets {
     // Where a write waits for its turn it takes along what is new: only one that would be the first is worth the comparison.
     if (!this.#isStale && this.writing === undefined && isSame(this.#offsets, offsets())) return this.#file.settled()
     const written = this.#file.write(() => {
+      this.#before = this.#offsets
       this.#offsets = offsets()
       this.#hasForgotten = false
       return [...this.#offsets].map(([topicPartition, offset]) => {

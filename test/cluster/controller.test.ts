@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import type { MetadataImage } from '../../src/broker/metadata/image.ts'
 import { imageRecords } from '../../src/broker/metadata/image-records.ts'
 import { CONTROLLER } from '../../src/cluster/network.ts'
-import { alterPartitionReassignments } from '../../src/protocol/apis/alter-partition-reassignments.ts'
 import { deleteTopics } from '../../src/protocol/apis/delete-topics.ts'
 import { describeCluster } from '../../src/protocol/apis/describe-cluster.ts'
 import { describeTopicPartitions } from '../../src/protocol/apis/describe-topic-partitions.ts'
@@ -25,12 +24,6 @@ import { ClusterWorld } from './world.ts'
 
 const SESSION_MS = 9000
 
-function reassign(world: ClusterWorld, replicas: number[] | null, broker = 1): string {
-  const topics = [{ name: 't', partitions: [{ partitionIndex: 0, replicas }] }]
-  const answer = world.to(broker).call(alterPartitionReassignments, 0, { topics, timeoutMs: 1000 })
-  return errorName(answer.responses[0].partitions[0].errorCode)
-}
-
 function reassignments(world: ClusterWorld) {
   return world.to(1).call(listPartitionReassignments, 0, { topics: null }).topics
 }
@@ -42,7 +35,7 @@ describe('a reassignment', () => {
     for (const value of ['a', 'b']) world.produced(1, 't', value)
     world.cluster.network.slow(3, 1, 1000)
     world.cluster.network.slow(4, 1, 1000)
-    expect(reassign(world, [3, 4])).toBe('NONE')
+    expect(world.reassign('t', [3, 4])).toBe('NONE')
     expect(reassignments(world)[0].partitions).toMatchObject([
       { replicas: [3, 4, 1, 2], addingReplicas: [3, 4], removingReplicas: [1, 2] },
     ])
@@ -62,24 +55,24 @@ describe('a reassignment', () => {
     world.topic('t', [[1, 2]])
     world.cut(1, 3)
     world.cut(2, 3)
-    expect(reassign(world, [1, 3])).toBe('NONE')
+    expect(world.reassign('t', [1, 3])).toBe('NONE')
     world.env.advance(5000)
     expect(world.partition('t').replicas).toEqual([1, 3, 2])
-    expect(reassign(world, null)).toBe('NONE')
+    expect(world.reassign('t', null)).toBe('NONE')
     expect(world.partition('t')).toMatchObject({ replicas: [1, 2], isr: [1, 2], addingReplicas: [] })
-    expect(reassign(world, null)).toBe('NO_REASSIGNMENT_IN_PROGRESS')
+    expect(world.reassign('t', null)).toBe('NO_REASSIGNMENT_IN_PROGRESS')
   })
 
   it('raises how many replicas there are, and lowers it', () => {
     const world = new ClusterWorld()
     world.topic('t', [[1]])
     world.produced(1, 't', 'a')
-    expect(reassign(world, [1, 2, 3])).toBe('NONE')
+    expect(world.reassign('t', [1, 2, 3])).toBe('NONE')
     world.env.advance(2000)
     expect(world.partition('t')).toMatchObject({ replicas: [1, 2, 3], leader: 1 })
     expect(world.partition('t').isr.toSorted()).toEqual([1, 2, 3])
     expect(world.stored(3, 't')).toEqual(['a'])
-    expect(reassign(world, [2])).toBe('NONE')
+    expect(world.reassign('t', [2])).toBe('NONE')
     world.env.advance(2000)
     expect(world.partition('t')).toMatchObject({ replicas: [2], isr: [2], leader: 2 })
     expect(world.consumed(2, 't').values).toEqual(['a'])

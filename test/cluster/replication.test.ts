@@ -53,6 +53,21 @@ describe('a replicated partition', () => {
     expect(world.consumed(1, 't').values).toEqual([])
   })
 
+  it('is followed by somebody new where its log begins within a batch', () => {
+    const world = new ClusterWorld()
+    world.topic('t', [[1, 2]])
+    expect(world.produced(1, 't', ['a', 'b', 'c'])).toBe('NONE')
+    expect(world.deleted(1, 't', 2)).toEqual({ error: 'NONE', lowWatermark: 2 })
+    world.reassign('t', [1, 2, 3])
+    world.env.advance(5000)
+    expect(world.partition('t').isr).toEqual([1, 2, 3])
+    // The batch is there as a whole, and what is deleted of it is deleted.
+    for (const id of [1, 2, 3]) expect(world.log(id, 't')).toMatchObject({ logStartOffset: 2, logEndOffset: 3 })
+    expect(world.stored(3, 't')).toEqual(['a', 'b', 'c'])
+    expect(world.produced(1, 't', 'd')).toBe('NONE')
+    expect(world.log(3, 't')).toMatchObject({ logStartOffset: 2, logEndOffset: 4 })
+  })
+
   it('keeps the high watermark where it is while too few are in sync, whatever the acks', () => {
     const world = new ClusterWorld()
     world.topic('t', [[1, 2, 3]], { 'min.insync.replicas': '2' })

@@ -5,7 +5,10 @@
 
 import { Cluster, type ClusterOptions } from '../../src/cluster/cluster.ts'
 import { CONTROLLER } from '../../src/cluster/network.ts'
+import type { Log } from '../../src/log/log.ts'
+import { alterPartitionReassignments } from '../../src/protocol/apis/alter-partition-reassignments.ts'
 import { createTopics } from '../../src/protocol/apis/create-topics.ts'
+import { deleteRecords } from '../../src/protocol/apis/delete-records.ts'
 import { fetch } from '../../src/protocol/apis/fetch.ts'
 import { listOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { metadata } from '../../src/protocol/apis/metadata.ts'
@@ -104,11 +107,16 @@ export class ClusterWorld {
     return topics[0].partitions[index]
   }
 
-  /** Sends one record and gives back a function that says what was answered; undefined while nothing was. */
-  produce(broker: number, name: string, value: string, options: { acks?: number; timeoutMs?: number } = {}) {
+  /** Sends a record, or several in one batch, and gives back a function that says what was answered; undefined while nothing was. */
+  produce(
+    broker: number,
+    name: string,
+    values: string | string[],
+    options: { acks?: number; timeoutMs?: number } = {},
+  ) {
     const { acks = -1, timeoutMs = 1000 } = options
     const records = buildBatch({
-      records: [{ value: utf8Encode(value), timestamp: this.env.now() }],
+      records: [values].flat().map(value => ({ value: utf8Encode(value), timestamp: this.env.now() })),
       crc32c: platform.crc32c,
     })
     const topicData = [{ name, partitionData: [{ index: 0, records }] }]
@@ -122,10 +130,34 @@ export class ClusterWorld {
   }
 
   /** The same, answered at once. */
-  produced(broker: number, name: string, value: string, options: { acks?: number; timeoutMs?: number } = {}): string {
-    const error = this.produce(broker, name, value, options)()
+  produced(
+    broker: number,
+    name: string,
+    values: string | string[],
+    options: { acks?: number; timeoutMs?: number } = {},
+  ): string {
+    const error = this.produce(broker, name, values, options)()
     if (error === undefined) throw new Error('not answered')
     return error
+  }
+
+  /** Asks for other replicas of partition 0, as many as are named. */
+  reassign(name: string, replicas: number[] | null, broker = 1): string {
+    const topics = [{ name, partitions: [{ partitionIndex: 0, replicas }] }]
+    const answer = this.to(broker).call(alterPartitionReassignments, 1, { topics, timeoutMs: 1000 })
+    return errorName(answer.responses[0].partitions[0].errorCode)
+  }
+
+  /** Deletes what lies before an offset of partition 0, and gives back the error and the low watermark. */
+  deleted(broker: number, name: string, offset: number) {
+    const topics = [{ name, partitions: [{ partitionIndex: 0, offset }] }]
+    const answered = this.to(broker).send(deleteRecords, 2, { topics, timeoutMs: 5000 })
+    // Followers hear of it with their next fetch.
+    this.env.advance(1000)
+    const answer = answered()
+    if (answer === undefined) throw new Error('not answered')
+    const { errorCode, lowWatermark } = answer.topics[0].partitions[0]
+    return { error: errorName(errorCode), lowWatermark }
   }
 
   /** What a consumer reads of partition 0 at a broker, and the high watermark that it is told. */
@@ -149,10 +181,17 @@ export class ClusterWorld {
     return errorCode === 0 ? offset : errorName(errorCode)
   }
 
+  /** A broker's log of partition 0. */
+  log(broker: number, name: string): Log {
+    const { topicId } = this.cluster.image.topicsByName.get(name) as { topicId: string }
+    const replica = this.cluster.broker(broker).replicas.find(topicId, 0)
+    if (replica === undefined) throw new Error(`broker ${broker} has no replica of ${name}-0`)
+    return replica.log
+  }
+
   /** Everything in a broker's log of partition 0, replicated or not. */
   stored(broker: number, name: string): string[] {
-    const { topicId } = this.cluster.image.topicsByName.get(name) as { topicId: string }
-    const { log } = this.cluster.broker(broker).replicas.find(topicId, 0) as { log: import('../../src/log/log.ts').Log }
+    const log = this.log(broker, name)
     const values: string[] = []
     for (let offset = log.logStartOffset; offset < log.logEndOffset; ) {
       const { parts } = log.read(offset, { maxBytes: 1e6, minOneBatch: true, isolation: 'log_end' })
