@@ -2,7 +2,9 @@
  * What a cluster costs: its start, Produce with acks=all and a replication factor of 3 beside one of 1, and the memory of replicas. Requests are
  * encoded beforehand and go out from raw sockets, one connection for each partition with five in flight, as in `throughput.mjs`.
  *
- *   node bench/cluster.mjs [--starts 5] [--megabytes 192] [--partitions 4] [--replicas 10000] [--kafka]
+ *   node bench/cluster.mjs [--starts 5] [--megabytes 192] [--partitions 4] [--replicas 10000] [--workers] [--kafka]
+ *
+ * `--workers` measures starts and Produce with a thread for each broker as well.
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -17,6 +19,7 @@ const { values: options } = parseArgs({
     megabytes: { type: 'string', default: '192' },
     partitions: { type: 'string', default: '4' },
     replicas: { type: 'string', default: '10000' },
+    workers: { type: 'boolean', default: false },
     kafka: { type: 'boolean', default: false },
   },
 })
@@ -27,12 +30,15 @@ const BATCHES = [
   { recordBytes: 1000, records: 15 },
   { recordBytes: 1000, records: 250 },
 ]
+/** Whether brokers have threads of their own. */
+const THREADS = options.workers ? [false, true] : [false]
 /** Of a topic that is made to count what a replica takes. */
 const PARTITIONS_A_TOPIC = 100
 
 console.log(`Node ${process.version}\n`)
 printTable(await starts())
-const produced = await produceRows(await startOttlaCluster({ brokers: 3 }))
+const produced = []
+for (const workers of THREADS) produced.push(...(await produceRows(await startOttlaCluster({ brokers: 3, workers }))))
 if (options.kafka) produced.push(...(await produceRows(await startKafkaCluster({ brokers: 3, configs: {} }))))
 console.log(`acks=all, ${partitions} connections, ${options.megabytes} MB a row\n`)
 printTable(produced)
@@ -40,15 +46,16 @@ printTable(await memoryRows())
 
 async function starts() {
   const rows = []
-  for (const brokers of [1, 3, 9]) {
+  for (const { brokers, workers } of THREADS.flatMap(workers => [1, 3, 9].map(brokers => ({ brokers, workers })))) {
     const found = []
     for (let time = 0; time < Number(options.starts); time++) {
-      const cluster = await startOttlaCluster({ brokers })
+      const cluster = await startOttlaCluster({ brokers, workers })
       found.push({ ...cluster, resident: cluster.residentMegabytes() })
       await cluster.stop()
     }
     rows.push({
       brokers,
+      threads: workers ? 'one each' : 'one',
       'start ms': median(found.map(({ startMs }) => startMs)),
       'import ms': median(found.map(({ importMs }) => importMs)),
       'resident MB': median(found.map(({ resident }) => resident)),

@@ -31,7 +31,7 @@ export async function startOttlaCluster(options) {
       child.send({ id, act, broker })
     })
   return {
-    name: 'Ottla',
+    name: options.workers ? 'Ottla, workers' : 'Ottla',
     addresses,
     importMs,
     startMs,

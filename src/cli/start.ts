@@ -21,6 +21,7 @@ import { renderScreen } from './screen.ts'
 interface StartOptions {
   brokers: number
   rack: string[]
+  workers?: boolean
   port: number
   host: string
   advertised?: string
@@ -51,6 +52,7 @@ export function startCommand(version: string): Command {
     .description('Start a broker, or several, in memory or on a data directory.')
     .option('--brokers <count>', 'how many brokers, each on a port of its own from --port on', readCount, 1)
     .option('--rack <name>', 'rack of the first broker, of the second, …; repeatable', append, [])
+    .option('--workers', 'run each broker in a thread of its own')
     .option('--data <directory>', 'keep everything in this directory; without it, in memory')
     .addOption(
       new Option(
@@ -120,11 +122,12 @@ async function launch(options: StartOptions, onFatal: (error: Error) => void): P
     const configs = { ...KAFKA_CLUSTER_CONFIGS, ...options.config, ...options.c }
     // Its code is loaded only then.
     const { startCluster } = await import('../node/start-cluster.ts')
-    return startCluster({ ...shared, brokers: options.brokers, racks: options.rack, configs })
+    return startCluster({ ...shared, brokers: options.brokers, racks: options.rack, workers: options.workers, configs })
   }
   const [rack] = options.rack
   return startBroker({
     ...shared,
+    worker: options.workers,
     configs: { ...KAFKA_CONFIGS, ...(rack && { 'broker.rack': rack }), ...options.config, ...options.c },
   })
 }

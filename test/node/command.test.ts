@@ -79,6 +79,10 @@ function waitingFetch(): Buffer {
   return Buffer.concat([length, body])
 }
 
+function threadsOf({ child }: Run): number {
+  return readdirSync(`/proc/${child.pid}/task`).length
+}
+
 describe('ottla start', () => {
   it('starts several brokers, each on a port of its own', async () => {
     const begun = await started(
@@ -101,6 +105,20 @@ describe('ottla start', () => {
     begun.child.kill('SIGTERM')
     expect((await ended(begun)).status).toBe(0)
     expect(begun.stderr).toBe('')
+  })
+
+  it('runs each broker in a thread of its own', async () => {
+    const [alone, threaded] = await Promise.all([
+      started('--brokers', '3'),
+      started('--brokers', '3', '--workers', '--topic', 'orders:2'),
+    ])
+    const addresses = /address\s+(\S+)/.exec(threaded.stdout)?.[1].split(',') ?? []
+    expect(addresses).toHaveLength(3)
+    for (const address of addresses) await askApiVersions(Number(address.split(':').at(-1)))
+    if (process.platform === 'linux') expect(threadsOf(threaded)).toBeGreaterThanOrEqual(threadsOf(alone) + 3)
+    threaded.child.kill('SIGTERM')
+    expect((await ended(threaded)).status).toBe(0)
+    expect(threaded.stderr).toBe('')
   })
 
   it('prints one screen that says where it is and how to use it, and answers', async () => {
