@@ -235,15 +235,17 @@ describe('ottla start', () => {
 
 describe('a process that used startBroker', () => {
   it.each([
-    ['in its own thread', '{}'],
-    ['in a worker', '{ worker: true }'],
-  ])('ends by itself after close, with the broker %s', async (_, options) => {
+    ['the broker in its own thread', 'startBroker()'],
+    ['the broker in a worker', 'startBroker({ worker: true })'],
+    ['brokers of a cluster in workers', 'startCluster({ brokers: 2, workers: true })'],
+  ])('ends by itself after close, with %s', async (_, start) => {
     const index = JSON.stringify(join(ROOT, 'dist/node/index.js'))
     const script = `
       import { connect } from 'node:net'
-      import { startBroker } from ${index}
-      const broker = await startBroker(${options})
-      const socket = connect(broker.port, broker.host)
+      import { startBroker, startCluster } from ${index}
+      const broker = await ${start}
+      const [host, port] = broker.bootstrapServers.split(',')[0].split(':')
+      const socket = connect(port, host)
       socket.write(Buffer.from('${API_VERSIONS.toString('hex')}', 'hex'))
       await new Promise(resolve => socket.on('data', resolve))
       await broker.close()
