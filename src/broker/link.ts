@@ -5,6 +5,7 @@ import type { alterUserScramCredentials } from '../protocol/apis/alter-user-scra
 import type { createPartitions } from '../protocol/apis/create-partitions.ts'
 import type { createTopics } from '../protocol/apis/create-topics.ts'
 import type { deleteTopics } from '../protocol/apis/delete-topics.ts'
+import type { describeQuorum } from '../protocol/apis/describe-quorum.ts'
 import type { electLeaders } from '../protocol/apis/elect-leaders.ts'
 import type { incrementalAlterConfigs } from '../protocol/apis/incremental-alter-configs.ts'
 import type { listPartitionReassignments } from '../protocol/apis/list-partition-reassignments.ts'
@@ -57,6 +58,7 @@ export interface ControllerMessages {
   alterPartitionReassignments: Forwarded<typeof alterPartitionReassignments>
   listPartitionReassignments: Forwarded<typeof listPartitionReassignments>
   electLeaders: Forwarded<typeof electLeaders>
+  describeQuorum: Forwarded<typeof describeQuorum>
   updateFeatures: Forwarded<typeof updateFeatures>
   unregisterBroker: Forwarded<typeof unregisterBroker>
   allocateProducerIds: {

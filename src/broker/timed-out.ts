@@ -59,6 +59,7 @@ const TIMED_OUT: { [Kind in ForwardedKind]: TimedOut<Kind> } = {
       partitionResult: partitions.map(partitionId => ({ partitionId, ...ERROR })),
     })),
   }),
+  describeQuorum: () => ({ ...ERROR, topics: [] }),
   updateFeatures: () => ({ ...ERROR, results: [] }),
   unregisterBroker: () => ERROR,
 }

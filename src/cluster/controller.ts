@@ -10,7 +10,7 @@ import { CoordinatorRuntime, type Machine } from '../coordinator/runtime.ts'
 import type { Env } from '../util/env.ts'
 import type { Later } from '../util/later.ts'
 import type { Timer } from '../util/timer-queue.ts'
-import type { ClusterFloor, DecisionContext } from './decision-context.ts'
+import type { ClusterFloor, DecisionContext, Quorum } from './decision-context.ts'
 import { alterClientQuotasDecision } from './decisions/alter-client-quotas.ts'
 import { alterConfigsDecision, incrementalAlterConfigsDecision } from './decisions/alter-configs.ts'
 import { alterPartition } from './decisions/alter-partition.ts'
@@ -19,6 +19,7 @@ import { balanceLeaders, electUncleanly } from './decisions/broker-changes.ts'
 import { createPartitionsDecision } from './decisions/create-partitions.ts'
 import { createTopicsDecision } from './decisions/create-topics.ts'
 import { deleteTopicsDecision } from './decisions/delete-topics.ts'
+import { describeQuorumDecision } from './decisions/describe-quorum.ts'
 import { electLeadersDecision } from './decisions/elect-leaders.ts'
 import { failReplicas } from './decisions/fail-replicas.ts'
 import { raiseLeaderEpochs } from './decisions/raise-leader-epochs.ts'
@@ -65,6 +66,7 @@ const DECISIONS: { [Kind in ControllerMessageKind]: Decide<Kind> } = {
   alterPartitionReassignments: alterPartitionReassignmentsDecision,
   listPartitionReassignments: listPartitionReassignmentsDecision,
   electLeaders: electLeadersDecision,
+  describeQuorum: describeQuorumDecision,
   updateFeatures: updateFeaturesDecision,
   allocateProducerIds,
   raiseLeaderEpochs,
@@ -109,6 +111,7 @@ interface Subscription {
   /** Up to which offset it was told, and up to which it said that it heard. */
   told: number
   heard: number
+  heardAt: number
   retry: Timer | undefined
 }
 
@@ -116,6 +119,8 @@ interface Subscription {
 const RETRY_MS = 100
 
 export interface ControllerOptions {
+  /** Under which id it is told. */
+  readonly id: number
   readonly env: Env
   readonly config: BrokerConfig
   readonly log: MetadataLog
@@ -129,6 +134,7 @@ export interface ControllerOptions {
 const HISTORY_RECORDS = 1000
 
 export class Controller {
+  readonly #id: number
   readonly #env: Env
   readonly #config: BrokerConfig
   readonly #runtime: CoordinatorRuntime<MetadataMachine>
@@ -145,6 +151,7 @@ export class Controller {
   readonly #upkeep = new Map<string, Timer>()
 
   constructor(options: ControllerOptions) {
+    this.#id = options.id
     this.#env = options.env
     this.#config = options.config
     this.#floor = options.floor ?? { leaderEpoch: 0, producerId: 0 }
@@ -219,7 +226,7 @@ export class Controller {
   /** Tells a broker everything from the beginning, and from now on each thing that is committed. */
   subscribe(brokerId: number, tell: Tell): void {
     this.unsubscribe(brokerId)
-    const subscription = { tell, told: 0, heard: 0, retry: undefined }
+    const subscription = { tell, told: 0, heard: 0, heardAt: this.#env.now(), retry: undefined }
     this.#subscriptions.set(brokerId, subscription)
     this.#tell(subscription)
   }
@@ -290,6 +297,7 @@ export class Controller {
       config,
       nextOffset,
       floor: this.#floor,
+      quorum: this.#quorum(),
       sessions: this.#sessions,
       get appended() {
         return decision.records.length
@@ -297,6 +305,15 @@ export class Controller {
       topicConfig: topic => new TopicConfig(image.configsOf(RESOURCE_TYPE.topic, topic), config),
       append: (...records) =>
         decision.append(...records.map(record => ({ key: NO_KEY, value: encodeMetadataRecord(record) }))),
+    }
+  }
+
+  #quorum(): Quorum {
+    return {
+      leaderId: this.#id,
+      highWatermark: this.metadataOffset,
+      observers: () =>
+        [...this.#subscriptions].map(([brokerId, { heard: endOffset, heardAt }]) => ({ brokerId, endOffset, heardAt })),
     }
   }
 
@@ -316,6 +333,7 @@ export class Controller {
     const snapshot = told < base ? [...imageRecords(this.#base)] : undefined
     subscription.tell({ snapshot, startOffset, endOffset, records }).whenSettled(heard => {
       subscription.heard = Math.max(subscription.heard, heard ?? 0)
+      if (heard !== undefined) subscription.heardAt = this.#env.now()
       if (subscription.heard < endOffset) this.#tellAgain(subscription)
     })
   }

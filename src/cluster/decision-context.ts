@@ -18,9 +18,26 @@ export interface DecisionContext {
   readonly sessions: Pick<Sessions, 'isAlive' | 'touch' | 'end'>
   /** The configs of a topic as all brokers see them. */
   topicConfig(topic: string): TopicConfig
+  readonly quorum: Quorum
   /** What the numbers that clients know begin with. */
   readonly floor: ClusterFloor
   append(...records: MetadataRecord[]): void
+}
+
+/** The controller, and who hears of what it decides. */
+export interface Quorum {
+  readonly leaderId: number
+  /** The offset behind the last record that counts. */
+  readonly highWatermark: number
+  observers(): readonly Observer[]
+}
+
+/** A broker that is up. */
+export interface Observer {
+  readonly brokerId: number
+  /** The offset behind the last record that it is known to have, and when it was heard of last. */
+  readonly endOffset: number
+  readonly heardAt: number
 }
 
 /** The least that a cluster gives out, so that clients never see a number go back or come again. */

@@ -12,6 +12,7 @@ import { Later } from '../util/later.ts'
 import { randomUuid } from '../util/uuid.ts'
 import { Controller } from './controller.ts'
 import type { ClusterFloor } from './decision-context.ts'
+import { CONTROLLER_ID } from './decisions/describe-quorum.ts'
 import { floorAbove } from './floor.ts'
 import { type MetadataLog, openMetadataLog } from './metadata-log.ts'
 import { CONTROLLER, Network } from './network.ts'
@@ -58,6 +59,7 @@ export class Hub {
   protected readonly env: Env
   readonly #options: HubOptions
   readonly #places = new Map<number, Place>()
+  readonly #mayFail: boolean
   #floor: ClusterFloor
   #metadataLog: MetadataLog
   #controller: Controller
@@ -70,13 +72,19 @@ export class Hub {
     for (const name of Object.keys(configs)) {
       if (brokerConfigDoc(name) === undefined) env.log('warn', `the config ${name} is kept, and not acted on`)
     }
+    this.#mayFail = options.mayFail ?? options.brokerIds.length > 1
     this.#floor = options.floor ?? { leaderEpoch: 0, producerId: 0 }
     this.#metadataLog = this.#openMetadataLog()
     this.#controller = this.#newController()
     this.network = new Network(env)
     this.network.start(CONTROLLER)
-    const mayFail = options.mayFail ?? options.brokerIds.length > 1
-    const shared = { env, network: this.network, controller: () => this.#controller, places: this.#places, mayFail }
+    const shared = {
+      env,
+      network: this.network,
+      controller: () => this.#controller,
+      places: this.#places,
+      mayFail: this.#mayFail,
+    }
     for (const id of options.brokerIds) this.#places.set(id, new Place(id, shared))
   }
 
@@ -86,9 +94,10 @@ export class Hub {
   }
 
   #newController(): Controller {
-    const { env, configs, onRecord, historyRecords } = this.#options
+    const { env, configs, onRecord, historyRecords, brokerIds } = this.#options
+    const id = this.#mayFail ? CONTROLLER_ID : brokerIds[0]
     const config = new BrokerConfig(configs ?? {})
-    return new Controller({ env, config, log: this.#metadataLog, floor: this.#floor, onRecord, historyRecords })
+    return new Controller({ id, env, config, log: this.#metadataLog, floor: this.#floor, onRecord, historyRecords })
   }
 
   /**

@@ -27,6 +27,7 @@ function start(partition: { isr: number[]; leader: number; replicas?: number[]; 
     nextOffset: 0,
     appended: 0,
     floor: { leaderEpoch: 0, producerId: 0 },
+    quorum: { leaderId: 3000, highWatermark: 0, observers: () => [] },
     sessions: { isAlive: () => false, touch() {}, end() {} },
     topicConfig: topic => new TopicConfig(image.configsOf(RESOURCE_TYPE.topic, topic), new BrokerConfig({})),
     append(...records: MetadataRecord[]) {
