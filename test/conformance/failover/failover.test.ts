@@ -3,7 +3,7 @@
  * stops, pauses and cuts off the brokers that lead and coordinate. Then all is compared: see `checks.ts`.
  *
  * FAILOVER_MINUTES=10 makes it long, FAILOVER_SEED=n repeats the choices of a run, FAILOVER_CLIENTS=kafkajs,franz-go takes some clients only,
- * FAILOVER_TIMELINE=file keeps what happened.
+ * FAILOVER_TIMELINE=file keeps what happened, FAILOVER_WORKERS=1 gives each broker a thread of its own.
  */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -60,6 +60,7 @@ const logLines: string[] = []
 function start(configs: Configs = {}): Promise<RunningCluster> {
   return startCluster({
     brokers: 3,
+    workers: process.env.FAILOVER_WORKERS === '1',
     log: (level, message, fields) => logLines.push(`${level} ${message} ${JSON.stringify(fields)}`),
     configs: {
       'min.insync.replicas': 2,
