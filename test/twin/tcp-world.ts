@@ -105,5 +105,5 @@ class TcpLine implements Line {
  * taken for time that it had.
  */
 async function caughtUp(): Promise<void> {
-  for (let round = 0; round < 4; round++) await turn()
+  for (let round = 0; round < 20; round++) await turn()
 }
