@@ -33,7 +33,8 @@ export type HistoryEvent =
   | ({ readonly type: 'committing'; readonly group: string; readonly offset: number } & Place)
   | ({ readonly type: 'committed'; readonly group: string; readonly offset: number } & Place)
   | { readonly type: 'creatingTopic' | 'topicCreated' | 'deletingTopic' | 'topicDeleted'; readonly topic: string }
-  | ({ readonly type: 'deletingRecords' | 'recordsDeleted'; readonly offset: number } & Place)
+  /** `request` is the same for both that belong together. */
+  | ({ readonly type: 'deletingRecords' | 'recordsDeleted'; readonly offset: number; readonly request: number } & Place)
   /** A process ended: killed, or with the power of its machine, or `stop`ped in order. */
   | { readonly type: 'crashing'; readonly broker: number; readonly kind: CrashKind | 'stop' }
   | { readonly type: 'crashed'; readonly broker: number; readonly kind: CrashKind | 'stop' }

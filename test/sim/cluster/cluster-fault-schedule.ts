@@ -16,6 +16,8 @@ export interface ClusterFaultTargets {
   readonly started: (id: number) => void
   /** Members of groups come and go. */
   readonly changeMembers: () => void
+  /** Somebody deletes records. */
+  readonly deleteRecords: () => void
   readonly trace: (text: string) => void
 }
 
@@ -47,7 +49,7 @@ export class ClusterFaultSchedule {
   }
 
   #happen(fault: keyof ClusterFaults): void {
-    const { network, cluster, changeMembers, trace } = this.#targets
+    const { network, cluster, changeMembers, deleteRecords, trace } = this.#targets
     const chance = this.#chance
     const id = chance.pick(this.#plan.brokerIds)
     if (fault !== 'resets') trace(`fault: ${fault} (broker ${id})`)
@@ -61,6 +63,8 @@ export class ClusterFaultSchedule {
         return this.#later(chance.between(50, 3000), () => network.restore(cluster.address(id)))
       case 'memberChanges':
         return changeMembers()
+      case 'deletions':
+        return deleteRecords()
       case 'kills':
         return this.#strike(id, 'kill')
       case 'powerCuts':

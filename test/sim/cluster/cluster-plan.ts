@@ -27,6 +27,8 @@ export interface ClusterFaults {
   readonly clockJumps: number
   /** A partition gets other replicas. */
   readonly reassignments: number
+  /** Somebody deletes the records of a partition up to some offset. */
+  readonly deletions: number
 }
 
 export interface ClusterPlan extends Omit<Plan, 'faults'> {
@@ -94,5 +96,6 @@ function drawFaults(chance: Chance): ClusterFaults {
     elections: some(0.4, 6),
     clockJumps: some(0.2, 3),
     reassignments: some(0.35, 5),
+    deletions: some(0.3, 8),
   }
 }

@@ -15,6 +15,7 @@ import { Members } from '../workload/members.ts'
 import { ProducerActor } from '../workload/producer-actor.ts'
 import { CoordinatorOffsets } from './checkers/coordinator-offsets.ts'
 import { LeaderEpochs } from './checkers/leader-epochs.ts'
+import { LogStarts } from './checkers/log-starts.ts'
 import { PartitionOwners } from './checkers/partition-owners.ts'
 import { Replicas } from './checkers/replicas.ts'
 import { ReplicatedRecords } from './checkers/replicated-records.ts'
@@ -68,6 +69,7 @@ class ClusterSimulation {
   readonly #trace: (text: string) => void
   readonly #members: Members
   readonly #steps: Steps
+  #admin: AdminActor | undefined
 
   constructor({ seed, plan, trace }: ClusterSimulationOptions) {
     const chance = new Chance(seed)
@@ -99,7 +101,9 @@ class ClusterSimulation {
     const isExcused = (group: string) => this.#isExcused(group)
     const offsets = new CoordinatorOffsets(this.#cluster, isExcused)
     const owners = new PartitionOwners(() => this.#members.present, isExcused)
-    this.#checkers = [this.#replicas, records, new LeaderEpochs(this.#cluster), owners, offsets]
+    const epochs = new LeaderEpochs(this.#cluster)
+    const starts = new LogStarts(this.#cluster, this.#replicas)
+    this.#checkers = [this.#replicas, records, epochs, owners, offsets, starts]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world, network: this.#network, history: this.#history, brokerIds }
@@ -114,6 +118,7 @@ class ClusterSimulation {
         cluster: this.#cluster,
         started: id => this.#history.add({ type: 'started', broker: id }),
         changeMembers: () => this.#members.change(),
+        deleteRecords: () => this.#admin?.deleteRecords(),
         trace: this.#trace,
       },
       chance.fork(),
@@ -139,13 +144,15 @@ class ClusterSimulation {
       () => this.#cluster.machines.every(each => each.running?.isReady),
       60_000,
     )
-    const admin = new AdminActor(this.plan.topics, () => 0, this.#clients, chance.fork())
+    const endOf = (topic: string, partition: number) => this.#replicas.of(topic, partition)?.endOffset ?? 0
+    const admin = new AdminActor(this.plan.topics, endOf, this.#clients, chance.fork())
     let isPrepared = false
     admin.prepare(this.plan.offsetsTopic, () => {
       isPrepared = true
     })
     this.#steps.until('the topics are made', () => isPrepared, 60_000)
     admin.stop()
+    this.#admin = admin
     this.#faults.begin()
     const producers = this.plan.producers.map(
       each => new ProducerActor(each, this.plan.topics, () => [], this.#clients, chance.fork()),
@@ -175,6 +182,7 @@ class ClusterSimulation {
     const late: string[] = []
     for (const { id, running } of this.#cluster.machines) if (!running?.isReady) late.push(`broker ${id} is not ready`)
     for (const { isDone, process } of producers) if (!isDone) late.push(`${process.env.name} waits for answers`)
+    if (this.#admin?.isDone === false) late.push('records are being deleted')
     late.push(...this.#members.unfinished())
     if (late.length === 0) late.push(...this.#unread())
     return late.join(', ')

@@ -3,6 +3,7 @@
  * Nothing in `src/` knows of them.
  */
 
+import type { ReplicaFetchData } from '../../../src/broker/link.ts'
 import { MetadataImage } from '../../../src/broker/metadata/image.ts'
 import type { AppliedRecord } from '../../../src/broker/metadata/records.ts'
 import { Partition } from '../../../src/broker/partition.ts'
@@ -86,6 +87,24 @@ export const PLANTED_REPLICATION: readonly PlantedReplicationFault[] = [
           if (record.type !== 'partition' || record.addingReplicas.length === 0) return original.call(this, record)
           const isr = [...new Set([...record.isr, ...record.addingReplicas])]
           original.call(this, { ...record, isr })
+        }
+      }),
+  },
+  {
+    name: 'says that records are deleted which followers have',
+    plan: { storage: 'disk', unclean: false, faults: { deletions: 15, kills: 4, slowLinks: 3 } },
+    plant: () =>
+      replace(Leadership.prototype, 'lowWatermark', () => logStartOffset => {
+        return logStartOffset
+      }),
+  },
+  {
+    name: 'does not follow where the log of its leader begins',
+    plan: { unclean: false, faults: { deletions: 10 } },
+    plant: () =>
+      replace(Partition.prototype, 'appendAsFollower', original => {
+        return function (this: Partition, data: ReplicaFetchData) {
+          original.call(this, { ...data, logStartOffset: 0 })
         }
       }),
   },

@@ -16,6 +16,7 @@ export class AdminActor {
   readonly #endOf: (topic: string, partition: number) => number
   readonly #busy = new Set<string>()
   #outstanding = 0
+  #deletions = 0
   #working = true
 
   /** @param endOf how far a partition reaches, as far as anybody knows */
@@ -110,21 +111,27 @@ export class AdminActor {
     })
   }
 
+  /** Deletes the records of some partition up to some offset. */
+  deleteRecords(): void {
+    this.process.do(() => this.#deleteRecords())
+  }
+
   #deleteRecords(): void {
     const { name: topic, partitions } = this.#chance.pick(this.#topics)
     const partition = this.#chance.below(partitions)
     const offset = this.#chance.between(0, this.#endOf(topic, partition))
     const { client } = this.process
+    const request = ++this.#deletions
     this.#outstanding++
     client.topics([topic]).whenSettled(() => {
-      this.#history.add({ type: 'deletingRecords', topic, partition, offset })
+      this.#history.add({ type: 'deletingRecords', topic, partition, offset, request })
       const broker = client.metadata.partition(topic, partition)?.leaderId ?? -1
       const topics = [{ name: topic, partitions: [{ partitionIndex: partition, offset }] }]
       client.request(deleteRecords, { topics, timeoutMs: 1000 }, { broker }).whenSettled(result => {
         this.#outstanding--
         const answer = result.ok ? result.value.topics[0].partitions[0] : undefined
         if (answer?.errorCode !== 0) return
-        this.#history.add({ type: 'recordsDeleted', topic, partition, offset: answer.lowWatermark })
+        this.#history.add({ type: 'recordsDeleted', topic, partition, offset: answer.lowWatermark, request })
       })
     })
   }

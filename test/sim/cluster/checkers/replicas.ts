@@ -137,12 +137,13 @@ export class Replicas implements Checker {
       )
     }
     const found = readObserved(log, log.logStartOffset)?.filter(({ lastOffset }) => lastOffset < committed.endOffset)
-    this.#demandSame(committed, committed.batches, found, `broker ${leader}`)
+    this.#demandSame(committed, kept(committed, log), found, `broker ${leader}`)
   }
 
   /** The high watermark of a leader has moved: everybody has what it passed. */
   #advance(committed: CommittedLog, partition: Partition, log: Log, id: number, highWatermark: number): void {
-    const from = committed.endOffset
+    // What was lost may have come back, and its beginning may be deleted.
+    const from = Math.max(committed.endOffset, log.logStartOffset)
     const below = (batches: readonly ObservedBatch[] | undefined) =>
       batches?.filter(({ lastOffset }) => lastOffset < highWatermark)
     const batches = below(readObserved(log, from)) ?? []
@@ -276,7 +277,11 @@ export class Replicas implements Checker {
     const committed = this.of(event.topic, event.partition)
     if (committed === undefined) return
     if (event.type !== 'lost') this.#loseUnheld(committed)
-    else if (this.#allowsUnclean) this.#cut(committed, event.from)
+    else if (this.#allowsUnclean) {
+      // It may be what an old leader takes for replicated only now.
+      committed.hasLost = true
+      this.#cut(committed, event.from)
+    }
   }
 
   /** What lies from `offset` on is lost, perhaps. */
@@ -318,12 +323,10 @@ export class Replicas implements Checker {
         if (log === undefined) continue
         this.#quietly(id, () => {
           const found = readObserved(log, log.logStartOffset)
-          this.#demandSame(committed, committed.batches, found, `broker ${id}, in the end,`)
-          if (found?.length !== committed.batches.length) {
-            this.#fail(
-              committed,
-              `broker ${id} has ${found?.length} batches, and ${committed.batches.length} were replicated`,
-            )
+          const wanted = kept(committed, log)
+          this.#demandSame(committed, wanted, found, `broker ${id}, in the end,`)
+          if (found?.length !== wanted.length) {
+            this.#fail(committed, `broker ${id} has ${found?.length} batches, and ${wanted.length} were replicated`)
           }
         })
       }
@@ -345,4 +348,9 @@ export class Replicas implements Checker {
       disk.faults = faults
     }
   }
+}
+
+/** What was replicated and is not deleted in a log; whether it may be deleted, log-starts.ts says. */
+function kept({ batches }: CommittedLog, { logStartOffset }: Log): ObservedBatch[] {
+  return batches.filter(({ lastOffset }) => lastOffset >= logStartOffset)
 }

@@ -1,0 +1,116 @@
+/**
+ * What was deleted stays deleted, and nothing else is. While a process lives no log of it begins before where it began; none begins behind
+ * what was asked for; in the end no follower begins before its leader.
+ *
+ * DeleteRecords is answered once all replicas have followed that live, as in Kafka: a broker that was fenced meanwhile has not, and
+ * brings the records back when it is elected later. All others that come to lead begin no earlier than was answered, whether they were
+ * started anew since or not: Kafka may forget a log start offset that is younger than a minute
+ * (`log.flush.start.offset.checkpoint.interval.ms`), Ottla may not (docs/durability.md). A log that has lost records, as it may, may have
+ * lost its start with them.
+ */
+
+import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
+import type { Log } from '../../../../src/log/log.ts'
+import { type Checker, type HistoryEvent, Violation } from '../../history.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+import type { CommittedLog, Replicas } from './replicas.ts'
+
+const NAME = 'log starts'
+
+export class LogStarts implements Checker {
+  readonly name = NAME
+  readonly #cluster: SimulatedCluster
+  readonly #replicas: Replicas
+  /** By partition: the highest offset that somebody asked for. */
+  readonly #asked = new Map<string, number>()
+  /** By request that is under way: who has lived since it was asked. */
+  readonly #living = new Map<number, Set<number>>()
+  /** By partition and broker: where its log begins, or later. */
+  readonly #deleted = new Map<string, number>()
+  /** Where each log began when it was last looked at. */
+  readonly #starts = new WeakMap<Log, number>()
+
+  constructor(cluster: SimulatedCluster, replicas: Replicas) {
+    this.#cluster = cluster
+    this.#replicas = replicas
+    cluster.timeline.listen(event => {
+      if (event.type !== 'broker' || event.state === 'unfenced') return
+      for (const living of this.#living.values()) living.delete(event.broker)
+    })
+  }
+
+  event(event: HistoryEvent): void {
+    if (event.type !== 'deletingRecords' && event.type !== 'recordsDeleted') return
+    const { topic, partition, offset, request } = event
+    const name = `${topic}-${partition}`
+    if (event.type === 'deletingRecords') {
+      this.#asked.set(name, Math.max(this.#asked.get(name) ?? 0, offset))
+      const brokers = [...this.#cluster.cluster.image.brokers.values()]
+      this.#living.set(request, new Set(brokers.filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId)))
+      return
+    }
+    for (const id of this.#living.get(request) ?? []) {
+      const key = `${name} ${id}`
+      this.#deleted.set(key, Math.max(this.#deleted.get(key) ?? 0, offset))
+    }
+    this.#living.delete(request)
+  }
+
+  step(): void {
+    if (!this.#cluster.isMade) return
+    for (const committed of this.#replicas.logs) {
+      const decided = this.#decided(committed)
+      for (const { id } of this.#cluster.machines) {
+        // Another replica may come in the place of one that has moved away.
+        if (!decided?.replicas.includes(id)) this.#deleted.delete(`${committed.name} ${id}`)
+        const replica = this.#replicaOf(committed, id)
+        if (replica?.openedLog === undefined) continue
+        const leads = decided?.leader === id && decided.leaderEpoch === replica.leaderEpoch
+        this.#look(committed, replica.openedLog, id, leads)
+      }
+    }
+  }
+
+  #decided({ topicId, partition }: CommittedLog): PartitionImage | undefined {
+    return this.#cluster.cluster.image.topicsById.get(topicId)?.partitions[partition]
+  }
+
+  #replicaOf({ topicId, partition }: CommittedLog, id: number) {
+    if (!this.#cluster.isCurrent(id)) return undefined
+    return this.#cluster.cluster.broker(id).replicas.find(topicId, partition)
+  }
+
+  #look(committed: CommittedLog, log: Log, id: number, leads: boolean): void {
+    const { logStartOffset } = log
+    const asked = this.#asked.get(committed.name) ?? 0
+    const before = this.#starts.get(log) ?? 0
+    const deleted = this.#deleted.get(`${committed.name} ${id}`) ?? 0
+    this.#starts.set(log, logStartOffset)
+    if (logStartOffset > asked) this.#fail(committed, id, `begins at ${logStartOffset}, and ${asked} was asked for`)
+    if (committed.hasLost) return
+    if (logStartOffset < before) this.#fail(committed, id, `began at ${before}, and begins at ${logStartOffset}`)
+    if (leads && logStartOffset < deleted) {
+      this.#fail(committed, id, `leads and begins at ${logStartOffset}, and all below ${deleted} was deleted`)
+    }
+  }
+
+  healed(): void {
+    for (const committed of this.#replicas.logs) {
+      const leader = this.#replicaOf(committed, this.#decided(committed)?.leader ?? -1)?.openedLog
+      if (committed.hasLost || leader === undefined) continue
+      for (const { id } of this.#cluster.machines) {
+        const log = this.#replicaOf(committed, id)?.openedLog
+        if (log === undefined || log.logStartOffset >= leader.logStartOffset) continue
+        this.#fail(
+          committed,
+          id,
+          `begins at ${log.logStartOffset} in the end, and its leader at ${leader.logStartOffset}`,
+        )
+      }
+    }
+  }
+
+  #fail({ name }: CommittedLog, id: number, message: string): never {
+    throw new Violation(NAME, `${name} of broker ${id} ${message}`)
+  }
+}
