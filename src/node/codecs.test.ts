@@ -1,4 +1,4 @@
-import { deflateRawSync, gzipSync } from 'node:zlib'
+import { deflateRawSync, gzipSync, inflateRawSync } from 'node:zlib'
 import { compressFrameSync } from 'lz4-napi'
 import { describe, expect, it } from 'vitest'
 import { CompressionError } from '../records/compression.ts'
@@ -228,5 +228,45 @@ describe('zstd', () => {
   it('refuses a frame that asks for a window of more than 128 MB', () => {
     const frame = concat([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 1, 0, 0])
     for (const { decompress } of [zstd, zstdWithoutNode]) expect(() => decompress(frame, 10)).toThrow(/window/)
+  })
+})
+
+describe('gzip in steps', () => {
+  const STEP = 64 * 1024
+  const long = concat(text, noise, text, text, noise.subarray(5))
+
+  function inSteps(bytes: Uint8Array): { packed: Uint8Array; steps: number[] } {
+    const generator = nodeCompression.compressInSteps?.('gzip', bytes)
+    if (generator === undefined) throw new Error('it is not done in steps')
+    const steps: number[] = []
+    for (;;) {
+      const step = generator.next()
+      if (step.done) return { packed: step.value, steps }
+      steps.push(step.value)
+    }
+  }
+
+  it.each([STEP + 1, 2 * STEP - 1, 2 * STEP, 2 * STEP + 1, 7 * STEP + 9])('is one member of %i bytes', length => {
+    const bytes = long.subarray(0, length)
+    const { packed, steps } = inSteps(bytes)
+    expect(same(gzip.decompress(packed, length), bytes)).toBe(true)
+    expect(Object.getPrototypeOf(packed)).toBe(Uint8Array.prototype)
+    expect(Math.max(...steps)).toBe(STEP)
+    expect(steps.reduce((sum, step) => sum + step)).toBe(length)
+    // The second stream of a file with two would be taken for garbage by some: the first is all of it.
+    const { buffer, engine } = inflateRawSync(packed.subarray(10), { info: true }) as unknown as {
+      buffer: Uint8Array
+      engine: { bytesWritten: number }
+    }
+    expect([buffer.length, engine.bytesWritten]).toEqual([length, packed.length - 18])
+  })
+
+  it('knows what came before: it is hardly larger than in one piece', () => {
+    expect(inSteps(long).packed.length).toBeLessThan(gzip.compress(long).length * 1.01)
+  })
+
+  it('is for what takes long', () => {
+    expect(nodeCompression.compressInSteps?.('gzip', new Uint8Array(STEP))).toBeUndefined()
+    expect(nodeCompression.compressInSteps?.('lz4', long)).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@
 
 import { type CodecName, type Compression, CompressionError } from '../records/compression.ts'
 import { type Codec, messageOf, tooLarge } from './codecs/codec.ts'
-import { gzip } from './codecs/gzip.ts'
+import { GZIP_STEP, gzip, gzipInSteps } from './codecs/gzip.ts'
 import { lz4 } from './codecs/lz4.ts'
 import { snappy } from './codecs/snappy.ts'
 import { zstd } from './codecs/zstd.ts'
@@ -22,6 +22,8 @@ function codecOf(name: CodecName): Codec {
 /** Every codec that Kafka knows. */
 export const nodeCompression: Compression = {
   compress: (name, bytes) => asPlain(codecOf(name).compress(bytes)),
+
+  compressInSteps: (name, bytes) => (name === 'gzip' && bytes.length > GZIP_STEP ? gzipInSteps(bytes) : undefined),
 
   decompress(name, bytes, limit) {
     const codec = codecOf(name)

@@ -41,6 +41,12 @@ export interface Compression {
    * @throws {CompressionError} when `bytes` are broken, or when more than `limit` bytes would come out
    */
   decompress(codec: CodecName, bytes: Uint8Array, limit: number): Uint8Array
+
+  /**
+   * As {@link compress}, for bytes that take long, in steps between which others may have their turn: yields how many went in since
+   * the last. Undefined for what is quick.
+   */
+  compressInSteps?(codec: CodecName, bytes: Uint8Array): Generator<number, Uint8Array, void> | undefined
 }
 
 function noCodec(codec: CodecName): never {

@@ -22,10 +22,10 @@ const BYTES_PER_RECORD = 2048
 /** To get so many bytes out of a codec does. */
 const DECOMPRESSED_PER_RECORD = 128
 /** To give it so many does. */
-const COMPRESSED_PER_RECORD = { none: BYTES_PER_RECORD, gzip: 12, snappy: 128, lz4: 128, zstd: 48 }
+const COMPRESSED_PER_RECORD = { none: BYTES_PER_RECORD, gzip: 32, snappy: 256, lz4: 256, zstd: 96 }
 /** Whatever is done with a batch, and with a codec, it costs as much as so many records. */
 const BATCH_COST = 4
-const CODEC_COST = 32
+const CODEC_COST = 50
 
 /** The cost of going to a batch of `size` bytes in the log, or of writing it. */
 export function bytesCost(size: number): number {

@@ -6,6 +6,7 @@ import { checkBatch, readBatchHeader } from '../../records/batch-header.ts'
 import { readRecords } from '../../records/batch-reader.ts'
 import { buildEndTransactionMarker } from '../../records/control.ts'
 import { utf8Decode, utf8Encode } from '../../util/utf8.ts'
+import type { Work } from './cost.ts'
 import { BatchFilter } from './filter-batch.ts'
 
 const T = 1_700_000_000_000
@@ -189,4 +190,22 @@ it('a batch of many records is filtered in steps', () => {
   let count = 0
   for (let step = steps.next(); !step.done; step = steps.next()) count++
   expect(count).toBeGreaterThanOrEqual(6)
+})
+
+it('a large batch is compressed in steps', () => {
+  const records = Array.from({ length: 3000 }, (_, index) => record(`k${index}`, `${index} ${'x'.repeat(100)}`))
+  const batch = batchOf(records, { codec: 'gzip' })
+  const batchFilter = new BatchFilter({
+    platform,
+    newHorizonMs: HORIZON,
+    keeps: cursor => cursor.offsetDelta % 2 === 0,
+  })
+  const steps = batchFilter.filter(batch, readBatchHeader(batch), { records: 'keep', keepsEmpty: false }, false)
+  const costs: number[] = []
+  let step = steps.next()
+  for (; !step.done; step = steps.next()) costs.push((step.value as Work).cost)
+  const kept = readRecords(batch, 0, platform).filter((_, index) => index % 2 === 0)
+  expect(readRecords(step.value as Uint8Array, 0, platform)).toEqual(kept)
+  // Once it is decompressed, 170 kB are left, which take three steps.
+  expect(costs.slice(1).filter(cost => cost > 1000).length).toBe(3)
 })

@@ -133,8 +133,7 @@ export class BatchFilter {
     const times = yield* this.#writeKept(batch, payload, horizonMs)
     if (codec !== 'none') {
       const records = writer.finish()
-      yield { bytes: 0, cost: compressCost(codec, records.length) }
-      const stored = this.#platform.compression.compress(codec, records)
+      const stored = yield* this.#compressed(codec, records)
       writer.clear()
       writer.bytes(header)
       writer.bytes(stored)
@@ -147,6 +146,20 @@ export class BatchFilter {
     setRecordsCount(result, 0, this.#count)
     refreshCrc(result, 0, this.#platform.crc32c)
     return result
+  }
+
+  *#compressed(codec: CodecName, records: Uint8Array): Steps<Uint8Array> {
+    const { compression } = this.#platform
+    const steps = compression.compressInSteps?.(codec, records)
+    if (steps === undefined) {
+      yield { bytes: 0, cost: compressCost(codec, records.length) }
+      return compression.compress(codec, records)
+    }
+    for (;;) {
+      const step = steps.next()
+      if (step.done) return step.value
+      yield { bytes: 0, cost: compressCost(codec, step.value) }
+    }
   }
 
   /** Writes the records that stay. Returns the base timestamp, from which the others count, and the largest. */

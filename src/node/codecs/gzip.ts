@@ -3,7 +3,8 @@
  * not begin like a member is ignored, as Java's `GZIPInputStream` does and Node does not: hence the second way below.
  */
 
-import { crc32, gunzipSync, gzipSync, inflateRawSync } from 'node:zlib'
+import { constants, crc32, deflateRawSync, gunzipSync, gzipSync, inflateRawSync } from 'node:zlib'
+import { concat } from '../../util/byte-writer.ts'
 import { asBuffer, type Codec, tooLarge } from './codec.ts'
 
 export const gzip: Codec = {
@@ -17,6 +18,35 @@ export const gzip: Codec = {
       return gunzipMembers(bytes, limit)
     }
   },
+}
+
+/** So many bytes take about a millisecond. */
+export const GZIP_STEP = 64 * 1024
+/** How far back deflate looks. */
+const WINDOW = 32 * 1024
+/** No name, no time, from an unknown system. */
+const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)
+
+/**
+ * The same as one member, a step at a time: each is flushed to a whole byte, and the next begins with what the last would still know.
+ * Yields how many bytes went in.
+ */
+export function* gzipInSteps(bytes: Uint8Array): Generator<number, Uint8Array, void> {
+  const parts: Uint8Array[] = [HEADER]
+  let checksum = 0
+  for (let start = 0; start < bytes.length; start += GZIP_STEP) {
+    const step = bytes.subarray(start, start + GZIP_STEP)
+    const isLast = start + GZIP_STEP >= bytes.length
+    const dictionary = start === 0 ? undefined : bytes.subarray(start - WINDOW, start)
+    const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH
+    parts.push(deflateRawSync(step, { finishFlush, dictionary }))
+    checksum = crc32(step, checksum)
+    yield step.length
+  }
+  const trailer = Buffer.alloc(8)
+  trailer.writeUInt32LE(checksum, 0)
+  trailer.writeUInt32LE(bytes.length % 2 ** 32, 4)
+  return concat([...parts, trailer])
 }
 
 function isTooLarge(error: unknown): boolean {
