@@ -57,6 +57,8 @@ export class BrokerNode {
   #state: BrokerState = 'running'
   /** What the next process may say of the one before. */
   #previousBrokerEpoch: PreviousBrokerEpoch
+  /** Who waits for the end in good order. */
+  #stopping: Later<void> | undefined
   #forgetProducers: boolean
 
   constructor(definition: BrokerDefinition, options: SharedBrokerOptions, uplink: Uplink) {
@@ -137,6 +139,8 @@ export class BrokerNode {
     this.#previousBrokerEpoch = -1
     this.#end('killed')
     this.#broker.kill()
+    // Nobody is left who would say that it has stopped.
+    this.#stopping?.settle()
     if (!powerLoss) return
     for (const { openedLog: log } of this.#broker.replicas.all()) {
       if (log === undefined) continue
@@ -154,6 +158,7 @@ export class BrokerNode {
       return stopped
     }
     this.resume()
+    this.#stopping = stopped
     const broker = this.#broker
     const leaves = broker.config.boolean('controlled.shutdown.enable')
     const left = leaves ? broker.lifecycle.leave(LEAVE_TIMEOUT_MS) : Later.of<void>(this.#env.turns, undefined)

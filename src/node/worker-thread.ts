@@ -44,10 +44,12 @@ export class WorkerThread {
   readonly #waiting = new Map<number, Waiting>()
   /** Undefined once it has started, or has not. */
   #starting: Waiting | undefined
+  /** What starting threw. */
+  #failure: Error | undefined
   readonly #exited: Promise<void>
   #nextId = 1
   #isGone = false
-  /** It was asked to end, or could not start. */
+  /** It was asked to end. */
   #isEnding = false
 
   constructor(input: WorkerInput, options: WorkerThreadOptions) {
@@ -78,7 +80,9 @@ export class WorkerThread {
         this.#starting = undefined
         return
       case 'failed':
-        return this.#failed(unpackError(message.error))
+        // Told once nothing is left of it.
+        this.#failure = unpackError(message.error)
+        return void this.terminate()
       case 'returned':
         return this.#take(message.id)?.resolve(message.value)
       case 'threw':
@@ -90,14 +94,6 @@ export class WorkerThread {
       default:
         return this.#options.onMessage?.(message as never)
     }
-  }
-
-  /** Nothing runs there, if it did not run before. */
-  #failed(error: Error): void {
-    if (this.#starting === undefined) return
-    this.#isEnding = true
-    this.#starting.reject(error)
-    this.#starting = undefined
   }
 
   #take(id: number): Waiting | undefined {
@@ -112,7 +108,7 @@ export class WorkerThread {
     const text = `the worker thread of ${owner} ended (${code})`
     const stopped = new OttlaError('OTTLA_WORKER_STOPPED', text, { cause })
     for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(stopped)
-    this.#failed(stopped)
+    if (this.#starting !== undefined) return this.#starting.reject(this.#failure ?? stopped)
     if (this.#isEnding) return
     log('error', `internal error: ${stopped.message}: ${cause}`, {})
     onDied?.(stopped)

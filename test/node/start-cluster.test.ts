@@ -189,6 +189,18 @@ describe.each([{ workers: false }, { workers: true }])('startCluster, with %j', 
     await cluster.settled()
   })
 
+  it('stops nobody any more who is killed meanwhile', async () => {
+    await using cluster = await start()
+    await cluster.link(1, 'controller').cut()
+    const stopping = cluster.broker(1).stop()
+    await cluster.broker(1).kill()
+    await stopping
+    expect(cluster.broker(1).state).toBe('killed')
+    await cluster.heal()
+    await cluster.broker(1).restart()
+    await cluster.settled()
+  })
+
   it('loses what was not flushed with the power', { timeout: 60_000 }, async () => {
     await using cluster = await start({ brokers: 1 })
     await cluster.createTopic({ name: 'orders', partitions: 1 })
