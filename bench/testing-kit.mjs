@@ -1,5 +1,5 @@
 /**
- * What the testing kit takes: a broker for a file of tests, a fresh state, a snapshot and back, with few topics and with many; and a
+ * What the testing kit takes: a broker or three for a file of tests, a fresh state, a snapshot and back, with few topics and with many; and a
  * suite of a hundred tests with real clients, against the same suite on Apache Kafka.
  *
  *   node bench/testing-kit.mjs [--runs 20] [--suites 3] [--kafka]     --kafka: Apache Kafka too, from test/oracle (needs Java and Maven)
@@ -11,7 +11,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { startTestBroker } from '../dist/testing/index.js'
+import { startTestBroker, startTestCluster } from '../dist/testing/index.js'
 import { median, percentile, printTable } from './support/numbers.mjs'
 import { CLEAN_ENV, cpuSeconds } from './support/processes.mjs'
 
@@ -29,7 +29,8 @@ const ORACLE = fileURLToPath(new URL('../test/oracle/kafka', import.meta.url))
 
 console.log(`Node ${process.version}, load ${loadavg()[0].toFixed(1)} at the beginning\n`)
 const rows = []
-for (const topics of [10, 1000]) rows.push(...(await kit(topics)))
+for (const topics of [10, 1000]) rows.push(...(await kit('one broker', topics, startTestBroker)))
+for (const topics of [10, 1000]) rows.push(...(await kit('three brokers', topics, startTestCluster)))
 printTable(rows)
 
 const suites = [await suite('Ottla (in the process of the tests), put back before each')]
@@ -37,12 +38,12 @@ if (options.kafka) suites.push(await suiteOnKafka())
 console.log(`A suite of 100 tests, load ${loadavg()[0].toFixed(1)} at the end\n`)
 printTable(suites)
 
-/** The median of each call with `count` topics, 10 records in each. */
-async function kit(count) {
+/** The median of each call with `count` topics, 10 records in each, on what `start` gives. */
+async function kit(where, count, start) {
   const topics = Array.from({ length: count }, (_, index) => `topic-${index}:1`)
   const times = { start: [], reset: [], snapshot: [], restore: [] }
   for (let run = 0; run <= RUNS; run++) {
-    const broker = await timed(times.start, () => startTestBroker({ topics }))
+    const broker = await timed(times.start, () => start({ topics }))
     await fill(broker, topics)
     const snapshot = await timed(times.snapshot, () => broker.snapshot())
     await timed(times.restore, () => broker.restore(snapshot))
@@ -52,6 +53,7 @@ async function kit(count) {
   }
   return Object.entries(times).map(([what, [, ...kept]]) => ({
     what,
+    on: where,
     topics: count,
     'median ms': median(kept),
     'p95 ms': percentile(kept, 0.95),

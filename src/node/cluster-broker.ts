@@ -3,6 +3,7 @@
  * network hears of it at once.
  */
 import type { RequestFilter } from '../broker/request-log.ts'
+import { renderTrace } from '../broker/trace.ts'
 import type { Losses } from '../cluster/losses.ts'
 import type { Place } from '../cluster/place.ts'
 import type { Timeline } from '../cluster/timeline.ts'
@@ -105,6 +106,10 @@ export class ClusterBrokerHandle extends RequestFaulter implements ClusterBroker
 
   async requests(filter?: RequestFilter) {
     return this.#parts.node.methods.requests(filter)
+  }
+
+  async trace(filter?: RequestFilter) {
+    return renderTrace(await this.requests(filter))
   }
 
   #act(what: string, act: () => void): void {

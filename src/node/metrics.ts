@@ -9,7 +9,7 @@ import type { BrokerDescription, GroupDescription, PartitionDescription, TopicDe
 type Value = { labels?: Record<string, string | number>; value: number }
 
 /** What one broker tells of itself. */
-export interface MetricsSource {
+interface MetricsSource {
   /** Which of several it is: a label of all that it tells. Undefined for one that is alone. */
   readonly broker?: number
   readonly description: BrokerDescription

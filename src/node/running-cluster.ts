@@ -115,6 +115,8 @@ export interface ClusterBroker extends RequestFaults {
   describe(): Promise<BrokerDescription>
   /** The last requests that this broker answered since it was started. */
   requests(filter?: RequestFilter): Promise<RequestLogRecord[]>
+  /** The same as text, a line each. */
+  trace(filter?: RequestFilter): Promise<string>
 }
 
 export interface ClusterLink {

@@ -68,7 +68,7 @@ export function useInTests<Used extends { close(): Promise<void> }>(hooks: Hooks
 }
 
 /** As vitest (`task`) and node:test (`passed`) tell their hooks. */
-export function hasFailed(context: unknown): boolean {
+function hasFailed(context: unknown): boolean {
   const { task, passed } = (context ?? {}) as { task?: { result?: { state?: string } }; passed?: boolean }
   return task?.result?.state === 'fail' || passed === false
 }
