@@ -68,6 +68,8 @@ export class Timeline {
   readonly #brokers = new Map<number, BrokerEvent['state']>()
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   #events: ClusterEvent[] = []
+  /** What is told was so before, and happens to nobody. */
+  #isLoading = false
 
   constructor(now: () => number) {
     this.#now = now
@@ -90,6 +92,16 @@ export class Timeline {
     this.#events = []
     this.#partitions.clear()
     this.#brokers.clear()
+  }
+
+  /** Learns from `load`, in which the controller finds what was decided before, how the cluster is; nothing of that is an event. */
+  loading<T>(load: () => T): T {
+    this.#isLoading = true
+    try {
+      return load()
+    } finally {
+      this.#isLoading = false
+    }
   }
 
   /** Notes what somebody did. */
@@ -139,6 +151,7 @@ export class Timeline {
   }
 
   #note(event: ClusterEvent): void {
+    if (this.#isLoading) return
     this.#events.push(event)
     if (this.#events.length > MOST_EVENTS) this.#events = this.#events.slice(MOST_EVENTS / 2)
     for (const listener of this.#listeners) listener(event)

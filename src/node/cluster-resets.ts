@@ -130,7 +130,7 @@ export class ClusterResets {
     timeline.beginAnew()
     let floor = { leaderEpoch: 0, producerId: 0 }
     env.event(() => {
-      floor = hub.beginAnew()
+      floor = timeline.loading(() => hub.beginAnew())
     })
     await Promise.all([...nodes.values()].map(node => node.begin(snapshot?.id)))
     return floor

@@ -85,7 +85,7 @@ async function start<Handle extends ClusterHandle>(given: Start<Handle>): Promis
   const timeline = new Timeline(() => env.now())
   let hub: Hub
   try {
-    hub = newHub(given, storage, timeline)
+    hub = timeline.loading(() => newHub(given, storage, timeline))
   } catch (error) {
     await storage.close()
     throw dataDir === undefined ? error : failed(join(dataDir, CONTROLLER_DIRECTORY), error)
