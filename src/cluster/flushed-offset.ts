@@ -6,7 +6,7 @@
 
 import type { Crc32c } from '../records/crc32c.ts'
 import { readWhole } from '../storage/read-whole.ts'
-import { type Storage, StorageError, type StorageFailure, type StorageFile } from '../storage/storage.ts'
+import { isShortOfRoom, type Storage, StorageError, type StorageFailure, type StorageFile } from '../storage/storage.ts'
 import type { Env } from '../util/env.ts'
 import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
@@ -59,7 +59,8 @@ export class FlushedOffset {
       this.#file.appendv([bytes])
     } catch (error) {
       if (!(error instanceof StorageError)) throw error
-      this.#gaveUp = true
+      // Where there is room again it is noted with what is decided then.
+      this.#gaveUp = !isShortOfRoom(error.code)
       env.log('warn', 'cannot note how far the metadata is on the disk', { path, error: error.message })
     }
   }

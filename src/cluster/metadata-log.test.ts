@@ -5,7 +5,13 @@ import { diskForTests, type TestDisk, temporaryDirectory } from '../../test/supp
 import { METADATA_DIRECTORY } from '../log/root-files.ts'
 import { crc32cJs } from '../records/crc32c.ts'
 import { MemoryStorage } from '../storage/memory-storage.ts'
-import type { Storage, StorageFailure } from '../storage/storage.ts'
+import {
+  type OpenOptions,
+  type Storage,
+  StorageError,
+  type StorageFailure,
+  type StorageFile,
+} from '../storage/storage.ts'
 import { Later } from '../util/later.ts'
 import { utf8Decode, utf8Encode } from '../util/utf8.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
@@ -41,6 +47,16 @@ function machine(log: MetadataLog) {
   return { values, offsets, put }
 }
 
+/** Whose files can grow, but in which there is no room for another one as long as it is full. */
+class FullStorage extends MemoryStorage {
+  isFull = false
+
+  override open(path: string, options?: OpenOptions): StorageFile {
+    if (this.isFull && options?.create && !this.exists(path)) throw new StorageError('NO_SPACE', `ENOSPC: open ${path}`)
+    return super.open(path, options)
+  }
+}
+
 const checkpoints = (storage: Storage) => storage.list(METADATA_DIRECTORY).filter(name => name.endsWith('.checkpoint'))
 
 describe('the metadata log', () => {
@@ -55,6 +71,23 @@ describe('the metadata log', () => {
       ['b', '2'],
     ])
     expect(again.offsets).toEqual([0, 1, 2])
+  })
+
+  it('goes on where there is no room to begin another segment after a snapshot', () => {
+    const storage = new FullStorage({ turns: env.turns })
+    const { put } = machine(open(storage))
+    put('a=1')
+    storage.isFull = true
+    put(`a=${'x'.repeat(2000)}`)
+    put('b=2')
+    storage.isFull = false
+    put(`c=${'x'.repeat(5000)}`)
+    put('d=4')
+    // The next snapshot began one, and the log before the first could go with the one before.
+    const begins = storage.list(METADATA_DIRECTORY).filter(name => name.endsWith('.log'))
+    expect(begins.map(name => Number(name.slice(0, 20)))).toEqual([0, 4])
+    const again = machine(open(storage))
+    expect([...again.values.keys()]).toEqual(['a', 'b', 'c', 'd'])
   })
 
   it('is snapshotted from time to time, and does not grow for ever', () => {

@@ -145,18 +145,24 @@ export class MetadataLog implements CoordinatorLog {
     this.#bytesSince = 0
     // What a snapshot takes in was decided, so that no other decision may have its offset.
     if (this.#log.logEndOffset < from) this.#log.truncateFullyAndStartAt(from)
-    replayLog(
-      this.#log,
-      this.#options.platform,
-      (record, offset) => {
-        this.#bytesSince += record.value?.length ?? 0
-        visit(record, offset)
-      },
-      from,
-    )
+    this.#replayFrom(from, visit)
     this.#isReplayed = true
     // A process that was killed may have left it in the cache of the system only, and what is built on it now must not outlive it.
     if (!this.#options.storage.isVolatile) this.#flush()
+  }
+
+  #replayFrom(from: number, visit: (record: CoordinatorRecord, offset: number) => void): void {
+    const counted = (record: CoordinatorRecord, offset: number) => {
+      this.#bytesSince += record.value?.length ?? 0
+      visit(record, offset)
+    }
+    try {
+      replayLog(this.#log, this.#options.platform, counted, from)
+    } catch (error) {
+      // Whoever starts on a directory is told of it as of all else that cannot be read there.
+      const { failure } = this.#log
+      throw failure === undefined ? error : new StorageError(failure.code, failure.message)
+    }
   }
 
   /** True when enough was decided since the last snapshot. */
@@ -171,7 +177,7 @@ export class MetadataLog implements CoordinatorLog {
     this.#bytesSince = 0
     const { sizeInBytes, written } = this.#snapshots.write(this.#log.logEndOffset, records)
     this.#lastSnapshotBytes = sizeInBytes
-    this.#log.roll()
+    this.#roll()
     written.whenSettled(failure => {
       this.#writingSnapshot = false
       if (failure) {
@@ -180,6 +186,16 @@ export class MetadataLog implements CoordinatorLog {
       }
       this.#dropBefore(Math.min(this.#snapshots.removeOld(), this.highWatermark))
     })
+  }
+
+  /** The log before a snapshot can go as a file of its own; where there is none, it goes after the next one. */
+  #roll(): void {
+    try {
+      this.#log.roll()
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error
+      this.#options.env.log('warn', 'cannot begin another segment of the metadata', { error: error.message })
+    }
   }
 
   #dropBefore(offset: number): void {

@@ -153,12 +153,24 @@ export class Log extends ReadableLog {
     return appended(prepared, this.startOffset)
   }
 
-  /** Ends the active segment and begins another, unless it is empty. */
+  /**
+   * Ends the active segment and begins another, unless it is empty.
+   *
+   * @throws {KafkaError} KAFKA_STORAGE_ERROR when there can be no other one
+   */
   roll(baseOffset = this.logEndOffset): void {
-    const ended = this.local.roll(baseOffset)
+    const ended = this.#rollSegment(baseOffset)
     if (ended === undefined) return
     this.durability.rolled(ended, baseOffset)
     this.#tellCleaner()
+  }
+
+  #rollSegment(baseOffset: number) {
+    try {
+      return this.local.roll(baseOffset)
+    } catch (error) {
+      throw this.met(error)
+    }
   }
 
   #tellCleaner(): void {
@@ -276,10 +288,10 @@ export class Log extends ReadableLog {
     if (this.failure !== undefined) return 0
     this.state.producers.expire(now, config.producerIdExpirationMs)
     try {
-      const count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
-      if (count === 0) return 0
+      let count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
       // There is always one left.
-      if (count === segments.count) this.roll()
+      if (count === segments.count && !this.#rollIfThereIsRoom()) count--
+      if (count === 0) return 0
       const { baseOffset } = segments.at(count)
       const written = baseOffset > logStartOffset ? this.#moveLogStart(baseOffset) : undefined
       if (written !== undefined) written.whenSettled(() => this.#removeOldest())
@@ -288,6 +300,17 @@ export class Log extends ReadableLog {
     } catch (error) {
       this.#retentionFailed(error)
       return 0
+    }
+  }
+
+  /** False on a disk that is full: what else can go makes room for it. */
+  #rollIfThereIsRoom(): boolean {
+    try {
+      this.roll()
+      return true
+    } catch (error) {
+      if (!(error instanceof KafkaError) || this.failure !== undefined) throw error
+      return false
     }
   }
 

@@ -1,10 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { append, batchOf, makeLog, readTexts } from '../../test/support/log.ts'
+import { MemoryStorage } from '../storage/memory-storage.ts'
+import { type OpenOptions, StorageError, type StorageFile } from '../storage/storage.ts'
 import { VirtualEnv } from '../util/virtual-env.ts'
 import type { LogConfig } from './log.ts'
 
 const NOW = 1_700_000_000_000
 const ONE = batchOf(['a']).length
+
+/** In which there is no room for another file as long as it is full. */
+class FullStorage extends MemoryStorage {
+  isFull = false
+
+  override open(path: string, options?: OpenOptions): StorageFile {
+    if (this.isFull && options?.create && !this.exists(path)) throw new StorageError('NO_SPACE', `ENOSPC: open ${path}`)
+    return super.open(path, options)
+  }
+}
 
 /** Segments of two batches each, six batches, a second between records. */
 function six(config: Partial<LogConfig>) {
@@ -52,6 +64,19 @@ describe('retention by time', () => {
     const { log } = makeLog({ segmentBytes: ONE, retentionMs: 5000, messageTimestampAfterMaxMs: 1e12 })
     for (const timestamp of [NOW + 9e9, NOW, NOW]) append(log, batchOf([{ value: new Uint8Array(1), timestamp }]))
     expect(log.applyRetention(NOW + 1e6)).toBe(0)
+  })
+
+  it('makes room on a disk that is too full for another segment', () => {
+    const storage = new FullStorage({ turns: new VirtualEnv().turns })
+    const { log } = makeLog({ segmentBytes: ONE, retentionMs: 5000, fileDeleteDelayMs: 0 }, { storage })
+    for (const value of ['a', 'b', 'c']) append(log, batchOf([value]))
+    storage.isFull = true
+    expect(log.applyRetention(NOW + 1e6)).toBe(2)
+    expect(readTexts(log)).toEqual(['2:c'])
+    expect(log.applyRetention(NOW + 1e6)).toBe(0)
+    storage.isFull = false
+    expect(log.applyRetention(NOW + 1e6)).toBe(1)
+    expect([log.logStartOffset, log.logEndOffset]).toEqual([3, 3])
   })
 
   it('goes by the clock where records have no time', () => {
