@@ -3,14 +3,15 @@
 
 import { describe, expect, it } from 'vitest'
 import { CONSUMER_OFFSETS } from '../../src/broker/internal-topics.ts'
+import type { TopicDeclaration } from '../../src/cluster/hub.ts'
 import { deleteGroups } from '../../src/protocol/apis/delete-groups.ts'
 import { findCoordinator } from '../../src/protocol/apis/find-coordinator.ts'
 import { incrementalAlterConfigs } from '../../src/protocol/apis/incremental-alter-configs.ts'
 import { offsetCommit } from '../../src/protocol/apis/offset-commit.ts'
 import { offsetFetch } from '../../src/protocol/apis/offset-fetch.ts'
 import { decodeGroupRecord } from '../../src/protocol/embedded/group-records.ts'
-import { eachBatch } from '../../src/records/batch-header.ts'
-import { readRecords } from '../../src/records/batch-reader.ts'
+import { batchLastOffset, batchSize } from '../../src/records/batch-header.ts'
+import { type RecordData, readRecords } from '../../src/records/batch-reader.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import { concat } from '../../src/util/byte-writer.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
@@ -25,20 +26,24 @@ class Place {
   readonly #configs: Record<string, string>
   #broker: TestBroker | undefined
 
-  constructor(configs: Record<string, string> = {}) {
+  readonly #topics: TopicDeclaration[]
+
+  constructor(configs: Record<string, string> = {}, topics: TopicDeclaration[] = TOPICS) {
     this.#configs = { 'offsets.topic.num.partitions': '1', ...configs }
+    this.#topics = topics
   }
 
-  start(isNew: boolean): TestConnection {
+  /** @param segmentBytes how large the segments of the topic are; as Kafka has them, when left out */
+  start(isNew: boolean, segmentBytes?: number): TestConnection {
     const { env, storage } = this
-    this.#broker = startTestBroker({ env, storage, configs: this.#configs, topics: isNew ? TOPICS : undefined })
+    this.#broker = startTestBroker({ env, storage, configs: this.#configs, topics: isNew ? this.#topics : undefined })
     const connection = this.#broker.connect()
     // The first who asks has the topic made.
     connection.send(findCoordinator, 4, { keyType: 0, coordinatorKeys: ['g'] })()
     env.advance(1000)
-    if (!isNew) return connection
+    if (!isNew || segmentBytes === undefined) return connection
     const configs = [
-      ['internal.segment.bytes', '2000'],
+      ['internal.segment.bytes', `${segmentBytes}`],
       ['delete.retention.ms', '60000'],
     ].map(([name, value]) => ({ name, configOperation: 0, value }))
     const resources = [{ resourceType: 2, resourceName: CONSUMER_OFFSETS, configs }]
@@ -46,6 +51,10 @@ class Place {
       0,
     )
     return connection
+  }
+
+  connect(): TestConnection {
+    return (this.#broker as TestBroker).connect()
   }
 
   stop(): void {
@@ -64,31 +73,40 @@ class Place {
   /** What the log says of a group, the oldest first: the committed offset, or null where it was deleted. */
   recordsOf(group: string): (number | null)[] {
     const found: (number | null)[] = []
+    for (const { key, value } of this.#all()) {
+      const record = decodeGroupRecord(key as Uint8Array, value)
+      if (record?.type !== 'offsetCommit' || record.key.group !== group) continue
+      found.push(record.value === null ? null : record.value.offset)
+    }
+    return found
+  }
+
+  /** How many records there are. */
+  get records(): number {
+    return [...this.#all()].length
+  }
+
+  *#all(): Generator<RecordData, void> {
     for (let offset = this.log.logStartOffset; ; ) {
       const { parts } = this.log.read(offset, { maxBytes: 1, minOneBatch: true, isolation: 'log_end' })
-      if (parts.length === 0) return found
+      if (parts.length === 0) return
       const bytes = concat(parts)
-      eachBatch(bytes, at => {
-        for (const { key, value, offset: recordOffset } of readRecords(bytes, at, platform)) {
-          const record = decodeGroupRecord(key as Uint8Array, value)
-          offset = recordOffset
-          if (record?.type !== 'offsetCommit' || record.key.group !== group) continue
-          found.push(record.value === null ? null : record.value.offset)
-        }
-      })
-      offset++
+      for (let at = 0; at < bytes.length; at += batchSize(bytes, at)) {
+        yield* readRecords(bytes, at, platform)
+        offset = batchLastOffset(bytes, at) + 1
+      }
     }
   }
 }
 
-function commit(connection: TestConnection, groupId: string, offset: number): void {
-  const partitions = [0, 1, 2].map(partitionIndex => ({ partitionIndex, committedOffset: offset }))
+function commit(connection: TestConnection, groupId: string, offset: number, of = [0, 1, 2]): void {
+  const partitions = of.map(partitionIndex => ({ partitionIndex, committedOffset: offset }))
   const answer = connection.call(offsetCommit, 8, { groupId, topics: [{ name: 't', partitions }] })
   expect(answer.topics[0].partitions[0].errorCode).toBe(0)
 }
 
-function committed(connection: TestConnection, groupId: string): number[] {
-  const topics = [{ name: 't', partitionIndexes: [0, 1, 2] }]
+function committed(connection: TestConnection, groupId: string, partitionIndexes = [0, 1, 2]): number[] {
+  const topics = [{ name: 't', partitionIndexes }]
   const answer = connection.call(offsetFetch, 8, { groups: [{ groupId, topics }] })
   return answer.groups[0].topics[0].partitions.map(({ committedOffset }) => committedOffset)
 }
@@ -96,7 +114,7 @@ function committed(connection: TestConnection, groupId: string): number[] {
 describe('the topic of committed offsets', () => {
   it('stays small, and a broker that is started again finds everything in it', () => {
     const place = new Place()
-    const connection = place.start(true)
+    const connection = place.start(true, 2000)
     for (let count = 0; count <= 400; count++) commit(connection, count % 2 === 0 ? 'even' : 'odd', count)
     const { sizeInBytes, logEndOffset } = place.log
     expect(logEndOffset).toBe(3 * 401)
@@ -115,12 +133,37 @@ describe('the topic of committed offsets', () => {
     place.stop()
   })
 
+  it('is small after months, and quickly read, with the segments that Kafka has', () => {
+    const groups = Array.from({ length: 50 }, (_, index) => `group-${index}`)
+    const partitions = Array.from({ length: 80 }, (_, index) => index)
+    const days = 50
+    // Looking for something to clean every 15 seconds would be most of what is done in these months.
+    const place = new Place({ 'log.cleaner.backoff.ms': `${60 * MINUTE_MS}` }, [{ name: 't', partitions: 80 }])
+    Object.defineProperty(place.storage, 'isVolatile', { value: false })
+    place.start(true)
+    for (let day = 0; day < days; day++) {
+      // No connection is kept for a day without a request.
+      const connection = place.connect()
+      for (const group of groups) commit(connection, group, day, partitions)
+      place.env.advance(24 * 60 * MINUTE_MS)
+    }
+    expect(place.log.logEndOffset).toBe(days * groups.length * partitions.length)
+    // What was committed in the week of the active segment, and the last of what was before, with its day.
+    const most = 9 * groups.length * partitions.length
+    expect(place.records).toBeLessThan(most)
+    place.stop()
+    const again = place.start(false)
+    expect(place.records).toBeLessThan(most)
+    for (const group of groups) expect(committed(again, group, partitions)).toEqual(partitions.map(() => days - 1))
+    place.stop()
+  }, 60_000)
+
   it.each([
     ['is deleted', {}],
     ['expires', { 'offsets.retention.minutes': '1', 'offsets.retention.check.interval.ms': '10000' }],
   ])('forgets what %s: first there is a tombstone, then nothing', (what, configs) => {
     const place = new Place(configs)
-    const connection = place.start(true)
+    const connection = place.start(true, 2000)
     for (let count = 0; count < 20; count++) commit(connection, 'gone', count)
     if (what === 'is deleted') {
       expect(connection.call(deleteGroups, 2, { groupsNames: ['gone'] }).results[0].errorCode).toBe(0)
