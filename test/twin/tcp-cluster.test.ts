@@ -11,16 +11,17 @@ import { TcpWorld } from './tcp-world.ts'
 
 /**
  * The scenarios of three brokers over TCP and in real time, a cluster of its own each, several at once: connections that end, brokers
- * that listen again where they did, others that stay silent. What is pending is not played again.
+ * that listen again where they did, others that stay silent. What is pending is not played again. TWIN_WORKERS=1 gives each broker a thread.
  */
 
-const JOBS = 16
+const WORKERS = process.env.TWIN_WORKERS === '1'
+const JOBS = WORKERS ? 4 : 16
 /** The longest that a scenario may take, and it waits for those before it. */
 const TIMEOUT_MS = 300_000
 
 async function outcome(scenario: Scenario): Promise<string | undefined> {
   const configs = { 'replica.fetch.wait.max.ms': '500', 'default.replication.factor': '1', ...profileConfigs('three') }
-  await using cluster = await startCluster({ racks: ['r1', 'r2', 'r3'], configs, log: false })
+  await using cluster = await startCluster({ racks: ['r1', 'r2', 'r3'], configs, workers: WORKERS, log: false })
   const { host, port } = cluster.broker(1)
   const target = await prepare(new TcpWorld(host, port), host, port, true)
   const befall = (fault: Fault, id: number) => cluster.broker(id)[fault]()
