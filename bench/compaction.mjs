@@ -1,9 +1,10 @@
 /**
  * Compaction: how many MB of a log the cleaner gets through in a second, and what producers notice of it. A topic is filled while the
  * cleaner is off; then it is switched on, and meanwhile one producer sends a record to another topic every other millisecond, each in a
- * request of its own. The same without the cleaner in the same run shows what the machine itself takes.
+ * request of its own. The same without the cleaner in the same run shows what the machine itself takes, and how much the broker had
+ * to wait for a core what others on it do.
  *
- *   node bench/compaction.mjs [--megabytes 100] [--disk]
+ *   node bench/compaction.mjs [--megabytes 100] [--runs 1] [--disk]      with several runs: medians
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -16,12 +17,16 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import kafkajs from 'kafkajs'
 import { Link } from './support/link.mjs'
-import { percentile, printTable } from './support/numbers.mjs'
-import { CLEAN_ENV, COMMAND, cpuSeconds, residentMegabytes } from './support/processes.mjs'
+import { median, percentile, printTable } from './support/numbers.mjs'
+import { CLEAN_ENV, COMMAND, cpuSeconds, residentMegabytes, waitedSeconds } from './support/processes.mjs'
 import { createTopic, produce, produceError, recordBatch } from './support/wire.mjs'
 
 const { values: options } = parseArgs({
-  options: { megabytes: { type: 'string', default: '100' }, disk: { type: 'boolean', default: false } },
+  options: {
+    megabytes: { type: 'string', default: '100' },
+    runs: { type: 'string', default: '1' },
+    disk: { type: 'boolean', default: false },
+  },
 })
 const MEGABYTE = 1e6
 const PING_MS = 2
@@ -48,11 +53,11 @@ async function measure(workload) {
   await fill(kafka, admin, workload)
   const ping = await Ping.start(broker.port)
   await sleep(500)
-  const quiet = await ping.during(sleep(QUIET_MS))
+  const quiet = await during(sleep(QUIET_MS), ping, broker.pid)
   const cpuBefore = cpuSeconds(broker.pid)
   const cleaned = broker.nextCleaning()
   await switchOn(admin)
-  const busy = await ping.during(cleaned)
+  const busy = await during(cleaned, ping, broker.pid)
   const { bytesBefore, bytesAfter, ms, longest } = await cleaned
   const row = {
     what: workload.what,
@@ -61,16 +66,33 @@ async function measure(workload) {
     'MB/s': bytesBefore / MEGABYTE / (ms / 1000),
     'CPU s/GB': (cpuSeconds(broker.pid) - cpuBefore) / (bytesBefore / 1e9),
     'longest slice ms': longest,
-    'p99 quiet': percentile(quiet, 0.99),
-    'max quiet': Math.max(...quiet),
-    'p99 cleaning': percentile(busy, 0.99),
-    'max cleaning': Math.max(...busy),
+    'p99 quiet': percentile(quiet.delays, 0.99),
+    'p99 cleaning': percentile(busy.delays, 0.99),
+    'max quiet': Math.max(...quiet.delays),
+    'max cleaning': Math.max(...busy.delays),
+    'waited quiet %': quiet.waited,
+    'waited cleaning %': busy.waited,
     'memory MB': residentMegabytes(broker.pid),
   }
   ping.stop()
   await admin.disconnect()
   await broker.stop()
   if (directory !== undefined) rmSync(directory, { recursive: true })
+  return row
+}
+
+/** The delays until `promise` settles, and the part of the time in which the broker waited for a core, in percent. */
+async function during(promise, ping, pid) {
+  const [startedAt, before] = [performance.now(), waitedSeconds(pid)]
+  const delays = await ping.during(promise)
+  return { delays, waited: ((waitedSeconds(pid) - before) * 1e5) / (performance.now() - startedAt) }
+}
+
+/** Several runs of one workload in one row. */
+function medians(rows) {
+  const row = {}
+  for (const name of Object.keys(rows[0]))
+    row[name] = name === 'what' ? rows[0].what : median(rows.map(each => each[name]))
   return row
 }
 
@@ -187,7 +209,11 @@ function sleep(ms) {
 }
 
 const rows = []
-for (const workload of WORKLOADS) rows.push(await measure(workload))
+for (const workload of WORKLOADS) {
+  const runs = []
+  for (let run = 0; run < Number(options.runs); run++) runs.push(await measure(workload))
+  rows.push(medians(runs))
+}
 console.log(
   `${options.disk ? 'on disk' : 'in memory'}, Node ${process.version}; delays of produce requests in milliseconds\n`,
 )

@@ -61,6 +61,15 @@ export function cpuSeconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
+/**
+ * Seconds that the main thread of a process could have run but waited for a core, because others had them all. On a machine that does
+ * other things these are in every delay that is measured.
+ */
+export function waitedSeconds(pid) {
+  if (!pid) return Number.NaN
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9
+}
+
 /** Resident memory of a process, in megabytes. */
 export function residentMegabytes(pid) {
   if (!pid) return Number.NaN

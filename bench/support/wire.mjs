@@ -1,6 +1,7 @@
 /**
  * Requests as bytes, made by hand and independent of Ottla's own protocol code, so that the same bytes go to any broker:
- * ApiVersions v0, CreateTopics v2, DeleteTopics v1, Produce v7, Fetch v4, and record batches.
+ * ApiVersions v0, CreateTopics v2, DeleteTopics v1, Produce v7, Fetch v4, FindCoordinator v0, OffsetCommit v2, OffsetFetch v1, and
+ * record batches.
  */
 
 const CLIENT_ID = 'bench'
@@ -102,6 +103,33 @@ export function fetch(topic, partition, offset, maxBytes, maxWaitMs) {
 export function produceError(answer) {
   const topicLength = answer.readInt16BE(8)
   return answer.readInt16BE(10 + topicLength + 4 + 4)
+}
+
+export function findCoordinator(group) {
+  return frame(10, 0, string(group))
+}
+
+/** Of a group without members, the same offset for each partition. */
+export function offsetCommit(group, topic, partitions, offset) {
+  const each = partitions.flatMap(partition => [int32(partition), int64(offset), string('')])
+  const member = [int32(-1), string(''), int64(-1)]
+  return frame(8, 2, string(group), ...member, int32(1), string(topic), int32(partitions.length), ...each)
+}
+
+/** The first error code of an OffsetCommit v2 answer for one topic. */
+export function offsetCommitError(answer) {
+  return answer.readInt16BE(8 + 2 + answer.readInt16BE(8) + 4 + 4)
+}
+
+export function offsetFetch(group, topic, partition) {
+  return frame(9, 1, string(group), int32(1), string(topic), int32(1), int32(partition))
+}
+
+/** The error code and the offset of an OffsetFetch v1 answer for one partition. */
+export function readOffsetFetch(answer) {
+  const at = 8 + 2 + answer.readInt16BE(8) + 4 + 4
+  const offset = Number(answer.readBigInt64BE(at))
+  return { offset, error: answer.readInt16BE(at + 8 + 2 + Math.max(0, answer.readInt16BE(at + 8))) }
 }
 
 /** Error code, records and the next offset of a Fetch v4 answer for one partition. */
