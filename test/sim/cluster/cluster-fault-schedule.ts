@@ -4,8 +4,9 @@ import { ask } from '../../../src/broker/forward.ts'
 import { CONTROLLER } from '../../../src/cluster/network.ts'
 import type { VirtualEnv } from '../../../src/util/virtual-env.ts'
 import type { Chance } from '../chance.ts'
-import type { CrashKind } from '../history.ts'
+import { type CrashKind, Violation } from '../history.ts'
 import type { SimulatedNetwork } from '../network.ts'
+import { type DiskFaults, GOOD_DAY } from '../simulated-disk.ts'
 import type { ClusterFaults, ClusterPlan } from './cluster-plan.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
 
@@ -28,6 +29,8 @@ export class ClusterFaultSchedule {
   readonly #targets: ClusterFaultTargets
   readonly #chance: Chance
   readonly #pending = new Set<{ run: () => void }>()
+  /** Brokers whose disks failed: logs may be offline until the next start. */
+  readonly #needsRestart = new Set<number>()
   #over = false
 
   constructor(plan: ClusterPlan, targets: ClusterFaultTargets, chance: Chance) {
@@ -76,6 +79,15 @@ export class ClusterFaultSchedule {
         return this.#later(chance.between(100, 4000), () => cluster.resume(id))
       case 'elections':
         return this.#elect(id)
+      case 'diskErrors':
+        this.#needsRestart.add(id)
+        return this.#spoil(id, {
+          writeFails: chance.pick([0, 0.02, 0.3]),
+          syncFails: chance.pick([0, 0.1, 1]),
+          readFails: chance.pick([0, 0.02, 0.3]),
+        })
+      case 'fullDisks':
+        return this.#spoil(id, { full: true })
       case 'reassignments':
         return this.#reassign(id)
       case 'clockJumps':
@@ -127,6 +139,19 @@ export class ClusterFaultSchedule {
     cluster.do(() => ask('electLeaders', request, { broker: cluster.cluster.broker(id), apiVersion: 2 }))
   }
 
+  #spoil(id: number, faults: Partial<DiskFaults>): void {
+    const { disk } = this.#targets.cluster.machine(id)
+    Object.assign(disk.faults, faults)
+    this.#later(this.#chance.between(20, 1500), () => Object.assign(disk.faults, GOOD_DAY))
+  }
+
+  /** A process cannot begin, as on a disk that fails. On a good disk it has to. */
+  gaveUp(id: number, reason: string): void {
+    this.#targets.trace(`broker ${id} gives up: ${reason}`)
+    if (!this.#targets.cluster.machine(id).disk.isBad) throw new Violation('faults', `broker ${id}: ${reason}`)
+    this.crash(id, 'kill')
+  }
+
   /** A partition gets other replicas, in another order or number; or what is under way of that is called off. */
   #reassign(id: number): void {
     const { cluster, trace } = this.#targets
@@ -158,8 +183,10 @@ export class ClusterFaultSchedule {
   /** Ends a process; it is started again after a while. */
   crash(id: number, kind: CrashKind | 'stop'): void {
     const { cluster, started } = this.#targets
-    if (cluster.machine(id).running === undefined) return
+    const { disk, running } = cluster.machine(id)
+    if (running === undefined) return
     cluster.crash(id, kind)
+    if (!disk.isBad) this.#needsRestart.delete(id)
     this.#later(this.#chance.between(5, 4000), () => cluster.start(id, () => started(id)))
   }
 
@@ -179,7 +206,12 @@ export class ClusterFaultSchedule {
   heal(): void {
     const { cluster } = this.#targets
     this.#over = true
-    for (const { disk } of cluster.machines) disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
+    for (const { id, disk } of cluster.machines) {
+      disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
+      Object.assign(disk.faults, GOOD_DAY)
+      // Whoever has met errors of the disk is started anew, as its operator would.
+      if (this.#needsRestart.has(id)) this.crash(id, 'kill')
+    }
     for (const pending of [...this.#pending]) if (this.#pending.delete(pending)) pending.run()
     for (const { id } of cluster.machines) cluster.resume(id)
     cluster.setClocks()

@@ -29,6 +29,10 @@ export interface ClusterFaults {
   readonly reassignments: number
   /** Somebody deletes the records of a partition up to some offset. */
   readonly deletions: number
+  /** The disk of one broker fails now and then, for a while. */
+  readonly diskErrors: number
+  /** On the disk of one broker is no room, for a while. */
+  readonly fullDisks: number
 }
 
 export interface ClusterPlan extends Omit<Plan, 'faults'> {
@@ -45,6 +49,7 @@ export type WantedClusterPlan = Partial<Omit<ClusterPlan, 'faults'>> & { readonl
 export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}): ClusterPlan {
   const { faults, unclean: wantedUnclean, linkDelayMs, ...more } = wanted
   const { configs, topics, offsetsTopic, ...base } = drawPlan(chance.fork(), more as WantedPlan)
+  const hasDisks = base.storage === 'disk'
   const unclean = wantedUnclean ?? chance.maybe(0.1)
   return {
     ...base,
@@ -74,11 +79,11 @@ export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}):
       configs: { 'internal.segment.bytes': bytes },
     })),
     offsetsTopic,
-    faults: { ...drawFaults(chance), ...faults },
+    faults: { ...drawFaults(chance, hasDisks), ...faults },
   }
 }
 
-function drawFaults(chance: Chance): ClusterFaults {
+function drawFaults(chance: Chance, hasDisks: boolean): ClusterFaults {
   const some = (probability: number, most: number) => (chance.maybe(probability) ? chance.between(1, most) : 0)
   return {
     resets: some(0.4, 10),
@@ -97,5 +102,7 @@ function drawFaults(chance: Chance): ClusterFaults {
     clockJumps: some(0.2, 3),
     reassignments: some(0.35, 5),
     deletions: some(0.3, 8),
+    diskErrors: hasDisks ? some(0.15, 3) : 0,
+    fullDisks: hasDisks ? some(0.1, 2) : 0,
   }
 }

@@ -85,6 +85,7 @@ class ClusterSimulation {
       network: this.#network,
       chance: chance.fork(),
       log: (level, message, fields) => this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`),
+      gaveUp: (id, reason) => this.#faults.gaveUp(id, reason),
       struck: id => this.#replicas.struck(id),
       ending: (id, kind) => {
         this.#replicas.ending(id, kind)

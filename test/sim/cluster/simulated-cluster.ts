@@ -89,6 +89,8 @@ export interface SimulatedClusterOptions {
   readonly network: SimulatedNetwork
   readonly chance: Chance
   readonly log: (level: LogLevel, message: string, fields: LogFields) => void
+  /** A process cannot begin on its disk. */
+  readonly gaveUp: (id: number, reason: string) => void
   /** A process was struck in the middle of an event, which goes on without anybody seeing it. */
   readonly struck: (id: number) => void
   /** A process is about to end, and has ended. */
@@ -230,13 +232,29 @@ export class SimulatedCluster {
     }
     const fileSystem = new SimulatedFileSystem(machine.disk, running.diskEnv)
     const storage = new DiskStorage({ fileSystem, turns, maxOpenFiles: plan.maxOpenFiles })
+    const failed = (reason: string) => {
+      if (machine.running === running && !running.life.doomed) {
+        this.#env.afterwards(() => this.#options.gaveUp(machine.id, reason))
+      }
+    }
+    // What a disk that fails makes impossible ends the process; on a good one it is a mistake.
+    const attempt = (run: () => void) => {
+      try {
+        run()
+      } catch (error) {
+        if (!machine.disk.isBad) throw error
+        failed(String(error))
+      }
+    }
     storage.lock().whenSettled(refused => {
       if (refused) throw new Error(`broker ${machine.id} cannot lock its disk: ${refused.message}`)
       const random = () => running.life.random()
-      openDataDirectory({ storage, turns, nodeId: machine.id, clusterId: CLUSTER_ID, random }).whenSettled(found => {
-        if ('kind' in found) throw new Error(`broker ${machine.id} cannot use its disk: ${found.message}`)
-        opened(storage, found.brokerEpoch)
-      })
+      attempt(() =>
+        openDataDirectory({ storage, turns, nodeId: machine.id, clusterId: CLUSTER_ID, random }).whenSettled(found => {
+          if ('kind' in found) return failed(found.message)
+          attempt(() => opened(storage, found.brokerEpoch))
+        }),
+      )
     })
   }
 
@@ -272,7 +290,9 @@ export class SimulatedCluster {
     const machine = this.machine(id)
     const { running } = machine
     if (running === undefined) return
-    this.#options.ending(id, kind)
+    // What a sync that failed covered may be lost as with the power.
+    const lost = machine.disk.hasGivenUp ? 'power' : kind
+    this.#options.ending(id, lost)
     this.do(() => {
       running.life.struck = true
       if (this.#cluster !== undefined && running.storage !== undefined) {
@@ -287,7 +307,7 @@ export class SimulatedCluster {
     this.#options.network.processDied(running.life, kind === 'power' ? 'power' : 'kill')
     if (kind === 'power') machine.disk.losePower()
     else machine.disk.processDied()
-    this.#options.ended(id, kind)
+    this.#options.ended(id, lost)
   }
 
   /** Strikes a process in the middle of what it does, between two changes of its disk; then calls `crash`. */

@@ -32,6 +32,8 @@ export interface ReplicaListener {
 export class CommittedLog extends ObservedLog {
   /** Something of it was lost, as it may be. */
   hasLost = false
+  /** Below this a leader may have shown records in the event in which its log failed: nobody saw it. */
+  unseenUpTo = 0
   /** By broker: up to where its replica is known to hold it. */
   readonly held = new Map<number, number>()
   /** By broker: up to where it is known to be on its disk. */
@@ -98,7 +100,10 @@ export class Replicas implements Checker {
     }
     for (const partition of replicas.all()) {
       const log = partition.openedLog
-      if (log === undefined) continue
+      if (log === undefined) {
+        if (partition.failure !== undefined && partition.isLeader) this.#failed(partition)
+        continue
+      }
       const committed = this.#logOf(partition)
       this.#note(committed, id, log)
       if (!partition.isLeader) continue
@@ -107,6 +112,11 @@ export class Replicas implements Checker {
       if (committed.hasLost && !this.#leads(committed, partition, id)) continue
       if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id, log.highWatermark)
     }
+  }
+
+  #failed(partition: Partition): void {
+    const committed = this.#logOf(partition)
+    committed.unseenUpTo = Math.max(committed.unseenUpTo, partition.highWatermark)
   }
 
   /** After a start it is not known of everything that was flushed that it was. */

@@ -18,6 +18,8 @@ export class ReplicatedRecords implements Checker, ReplicaListener {
   readonly #lost = new Set<string>()
   /** Acknowledged in the moment in which a leader died: another has it, and shows it once it leads. */
   readonly #unseen: { record: SentRecord; offset: number }[] = []
+  /** Read in the event in which the log of a leader failed: the others have it. */
+  readonly #readUnseen: { log: CommittedLog; offset: number; value: string }[] = []
   /** By log and producer: the numbers that were replicated, in order. */
   readonly #numbers = new Map<string, number[]>()
 
@@ -43,6 +45,10 @@ export class ReplicatedRecords implements Checker, ReplicaListener {
     const log = this.#replicas().of(topic, partition)
     const found = log?.recordAt(offset)?.id
     if (found === value || this.#lost.has(value) || log?.hasLost) return
+    if (found === undefined && log !== undefined && offset < log.unseenUpTo) {
+      this.#readUnseen.push({ log, offset, value })
+      return
+    }
     throw new Violation(
       NAME,
       `${value} was read at ${topic}-${partition} ${offset}, where ${found ?? 'nothing'} was replicated`,
@@ -77,6 +83,14 @@ export class ReplicatedRecords implements Checker, ReplicaListener {
   }
 
   healed(): void {
+    for (const { log, offset, value } of this.#readUnseen) {
+      const found = log.recordAt(offset)?.id
+      if (found === value || log.hasLost) continue
+      throw new Violation(
+        NAME,
+        `${value} was read at ${log.name} ${offset}, where ${found ?? 'nothing'} was replicated`,
+      )
+    }
     for (const { record, offset } of this.#unseen) {
       const { topic, partition, id } = record
       const log = this.#replicas().of(topic, partition)
