@@ -411,6 +411,18 @@ describe('a cleaning takes its time', () => {
     expect(texts(made.log).length).toBe(KEYS)
   })
 
+  it('as its configs say now: they may change meanwhile', () => {
+    const cleaner = { maxBytesPerSecond: 1, dedupeBufferSize: 1_000_000 }
+    const made = makeCleaner({}, cleaner)
+    fill(made.log)
+    made.env.advance(BACKOFF_MS + 1000)
+    expect(texts(made.log).length).toBe(4 * KEYS)
+    cleaner.maxBytesPerSecond = Number.MAX_SAFE_INTEGER
+    // What it has moved it pays for as it was told then.
+    made.env.advance(2 * 24 * HOUR_MS)
+    expect(texts(made.log).length).toBe(KEYS)
+  })
+
   it('gives up when the log is cut, and begins again with what is left', () => {
     const made = begun()
     const { log, env, clean } = made
@@ -547,6 +559,20 @@ describe('what a cleaner meets', () => {
     const errors = env.lines.filter(({ level }) => level === 'error')
     expect(errors.map(({ message }) => message)).toEqual(['a log cannot be cleaned: what it holds is broken'])
     expect(log.segmentCount).toBe(4)
+  })
+
+  it('a broken log among others: they are cleaned all the same', () => {
+    const { storage, log, logs, env, clean } = makeCleaner()
+    const other = Log.open({ storage, directory: 'u-0', config: log.config, env, platform })
+    logs.push(other)
+    write(log, 'a=1 a=2 a=3')
+    storage.open('t-0/00000000000000000001.log').writeAt(61, Uint8Array.of(0x7f))
+    write(other, 'a=1 a=2')
+    clean()
+    write(other, 'a=3')
+    clean()
+    expect(texts(other)).toEqual(['2:a=3'])
+    expect(env.lines.filter(({ level }) => level === 'error').length).toBe(1)
   })
 
   it('the order to be off: then neither what is old nor what is outdated goes', () => {
