@@ -207,6 +207,7 @@ export class ClusterHandle extends Faulter implements RunningCluster {
     const { env } = this.#parts
     this.#parts.waits.close()
     this.#parts.faults.close()
+    await this.#parts.resets.atRest()
     await endCluster(this.#parts)
     env.close()
     env.log('info', 'closed', { clusterId: this.clusterId })

@@ -84,6 +84,11 @@ export class ClusterResets {
     })
   }
 
+  /** Resolves when nothing is being put back. */
+  async atRest(): Promise<void> {
+    await this.#last
+  }
+
   #inMemory(method: string): MemoryStorage {
     const { memory } = this.#options.storage
     if (memory !== undefined) return memory

@@ -65,6 +65,13 @@ it('begins with higher leader epochs and other topic ids at each reset', async (
   expect(seen[2].leaderEpoch).toBeGreaterThan(seen[1].leaderEpoch + 1)
 })
 
+it('is over before the cluster is closed', async () => {
+  const cluster = await startForTests({ topics: ['orders:1'] })
+  const resetting = cluster.reset()
+  await cluster.close()
+  await resetting
+})
+
 it('may be asked for several times at once', async () => {
   const cluster = await startForTests({ topics: ['orders:1'] })
   const [, snapshot] = await Promise.all([cluster.reset(), cluster.snapshot(), cluster.reset()])
