@@ -148,7 +148,8 @@ export class ClusterFaultSchedule {
   /** A process cannot begin, as on a disk that fails. On a good disk it has to. */
   gaveUp(id: number, reason: string): void {
     this.#targets.trace(`broker ${id} gives up: ${reason}`)
-    if (!this.#targets.cluster.machine(id).disk.isBad) throw new Violation('faults', `broker ${id}: ${reason}`)
+    const isExcused = this.#targets.cluster.machine(id).disk.isBad || this.#needsRestart.has(id)
+    if (!isExcused) throw new Violation('faults', `broker ${id}: ${reason}`)
     this.crash(id, 'kill')
   }
 

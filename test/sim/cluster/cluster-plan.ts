@@ -72,15 +72,19 @@ export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}):
       // Each replica cleans by itself, and then they do not hold the same bytes.
       'log.cleaner.enable': 'false',
     },
-    topics: topics.map(({ name, partitions, configs: { 'internal.segment.bytes': bytes } }) => ({
+    topics: topics.map(({ name, partitions, configs }) => ({
       name,
       partitions,
       isCompacted: false,
-      configs: { 'internal.segment.bytes': bytes },
+      configs: pick(configs, ['internal.segment.bytes', 'retention.bytes']),
     })),
     offsetsTopic,
     faults: { ...drawFaults(chance, hasDisks), ...faults },
   }
+}
+
+function pick(configs: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(configs).filter(([name]) => names.includes(name)))
 }
 
 function drawFaults(chance: Chance, hasDisks: boolean): ClusterFaults {

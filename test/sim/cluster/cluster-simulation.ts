@@ -103,7 +103,9 @@ class ClusterSimulation {
     const offsets = new CoordinatorOffsets(this.#cluster, isExcused)
     const owners = new PartitionOwners(() => this.#members.present, isExcused)
     const epochs = new LeaderEpochs(this.#cluster)
-    const starts = new LogStarts(this.#cluster, this.#replicas)
+    const isRetained = (name: string) =>
+      this.plan.topics.some(topic => topic.name === name && topic.configs['retention.bytes'] !== undefined)
+    const starts = new LogStarts(this.#cluster, this.#replicas, isRetained)
     this.#checkers = [this.#replicas, records, epochs, owners, offsets, starts]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan

@@ -1,6 +1,6 @@
 /**
  * What was deleted stays deleted, and nothing else is. While a process lives no log of it begins before where it began; none begins behind
- * what was asked for; in the end no follower begins before its leader.
+ * what was asked for, or with retention behind what is replicated; in the end no follower begins before its leader.
  *
  * DeleteRecords is answered once all replicas have followed that live, as in Kafka: a broker that was fenced meanwhile has not, and
  * brings the records back when it is elected later. All others that come to lead begin no earlier than was answered, whether they were
@@ -21,6 +21,8 @@ export class LogStarts implements Checker {
   readonly name = NAME
   readonly #cluster: SimulatedCluster
   readonly #replicas: Replicas
+  /** Old segments of the topic go by themselves. */
+  readonly #isRetained: (topic: string) => boolean
   /** By partition: the highest offset that somebody asked for. */
   readonly #asked = new Map<string, number>()
   /** By request that is under way: who has lived since it was asked. */
@@ -30,8 +32,9 @@ export class LogStarts implements Checker {
   /** Where each log began when it was last looked at. */
   readonly #starts = new WeakMap<Log, number>()
 
-  constructor(cluster: SimulatedCluster, replicas: Replicas) {
+  constructor(cluster: SimulatedCluster, replicas: Replicas, isRetained: (topic: string) => boolean) {
     this.#cluster = cluster
+    this.#isRetained = isRetained
     this.#replicas = replicas
     cluster.timeline.listen(event => {
       if (event.type !== 'broker' || event.state === 'unfenced') return
@@ -82,11 +85,11 @@ export class LogStarts implements Checker {
 
   #look(committed: CommittedLog, log: Log, id: number, leads: boolean): void {
     const { logStartOffset } = log
-    const asked = this.#asked.get(committed.name) ?? 0
+    const asked = this.#isRetained(committed.topic) ? log.highWatermark : (this.#asked.get(committed.name) ?? 0)
     const before = this.#starts.get(log) ?? 0
     const deleted = this.#deleted.get(`${committed.name} ${id}`) ?? 0
     this.#starts.set(log, logStartOffset)
-    if (logStartOffset > asked) this.#fail(committed, id, `begins at ${logStartOffset}, and ${asked} was asked for`)
+    if (logStartOffset > asked) this.#fail(committed, id, `begins at ${logStartOffset}, and all below ${asked} may go`)
     if (committed.hasLost) return
     if (logStartOffset < before) this.#fail(committed, id, `began at ${before}, and begins at ${logStartOffset}`)
     if (leads && logStartOffset < deleted) {
