@@ -22,6 +22,11 @@ class StubbornStorage extends MemoryStorage {
     return super.replace(path, bytes)
   }
 
+  override open(path: string, options?: Parameters<MemoryStorage['open']>[1]) {
+    if (this.isStubborn && path.endsWith('partition.metadata')) throw new StorageError('IO', `EIO: read ${path}`)
+    return super.open(path, options)
+  }
+
   override rename(from: string, to: string): void {
     if (this.isStubborn) throw new StorageError('IO', `EIO: rename ${from}`)
     super.rename(from, to)
@@ -45,6 +50,30 @@ it('forgets a deleted log that cannot be moved out of the way, and sets it aside
   storage.isStubborn = false
   expect(open(OTHER_ID).logEndOffset).toBe(0)
   expect(storage.list('').filter(name => name.endsWith('-stray')).length).toBe(1)
+})
+
+it('leaves logs where they are whose topics cannot be read, at the start and when they are deleted', () => {
+  const env = new VirtualEnv()
+  const storage = new StubbornStorage({ turns: env.turns })
+  const open = (name: string, id: string) =>
+    new LogDirectory({ storage, env }).open(name, id, { config: DEFAULT_LOG_CONFIG, platform })
+  append(open('t-0', ID), batchOf([{ value: null }]))
+  append(open('t-1', ID), batchOf([{ value: null }]))
+  env.settle()
+  const next = new LogDirectory({ storage, env })
+  storage.isStubborn = true
+  next.setStraysAside(() => false)
+  next.delete('t-0', ID)
+  env.settle()
+  expect(storage.list('').filter(name => name.startsWith('t-'))).toEqual(['t-0', 't-1'])
+  expect(env.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+    'cannot see whether a topic has the log, or set it aside',
+    'cannot see whether a topic has the log, or set it aside',
+    'cannot move a deleted log out of the way',
+  ])
+  storage.isStubborn = false
+  next.setStraysAside(() => false)
+  expect(storage.list('').filter(name => name.endsWith('-stray')).length).toBe(2)
 })
 
 it('begins a log under the name of a deleted one as a new one, while what was known of that is still being written', () => {

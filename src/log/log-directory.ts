@@ -147,8 +147,14 @@ export class LogDirectory {
     for (const name of this.#storage.list('')) {
       const [, topic, partition] = /^(.+)-(\d+)$/.exec(name) ?? []
       if (topic === undefined || name === METADATA_DIRECTORY) continue
-      const topicId = readTopicId(this.#storage, name)
-      if (!isKnown(topic, Number(partition), topicId)) this.#setAside(name, topicId)
+      try {
+        const topicId = readTopicId(this.#storage, name)
+        if (!isKnown(topic, Number(partition), topicId)) this.#setAside(name, topicId)
+      } catch (error) {
+        // It is in nobody's way as long as nobody wants its name; and if it is known after all, the disk says more when it is opened.
+        if (!(error instanceof StorageError)) throw error
+        this.#warn('cannot see whether a topic has the log, or set it aside', name, error)
+      }
     }
   }
 
@@ -173,12 +179,12 @@ export class LogDirectory {
     const log = this.#logs.get(topicPartition)
     this.#forget(topicPartition)
     if (!this.#storage.exists(topicPartition)) return
-    // The topic that is there now may be another one of the same name.
-    const found = log === undefined ? readTopicId(this.#storage, topicPartition) : topicId
-    if (found !== undefined && found !== topicId) return
-    log?.abandon()
     const gone = this.#nameFor(topicPartition, DELETE_SUFFIX)
     try {
+      // The topic that is there now may be another one of the same name.
+      const found = log === undefined ? readTopicId(this.#storage, topicPartition) : topicId
+      if (found !== undefined && found !== topicId) return
+      log?.abandon()
       this.#storage.rename(topicPartition, gone)
     } catch (error) {
       // The topic is gone whatever the disk says: what stays is set aside when its name is wanted, or at the next start.
