@@ -7,33 +7,36 @@ import { Place } from './place.ts'
 import { Workload } from './workload.ts'
 
 /** The calls are gone through in steps of so many; OTTLA_EVERY_CALL=1 takes every one. */
-const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 37
+const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 13
 const TRIES = 4
 
 /** Goes through the workload; whoever is refused tries again, and starts the broker again where it has ended. */
-function run(failure: Failure): { place: Place; workload: Workload; refused: string[] } {
+function run(failure: Failure): { place: Place; workload: Workload; refused: string[]; givenUp: string[] } {
   const place = new Place(failure)
   const workload = new Workload()
   const refused: string[] = []
+  const givenUp: string[] = []
   for (const [name, step] of workload.steps) {
+    let outcome = 'NONE'
     for (let left = TRIES; left > 0; left--) {
       if (!place.isUp && !name.startsWith('start') && name !== 'stop' && name !== 'kill') place.start()
-      const outcome = step(place)
+      outcome = step(place)
       if (outcome === 'NONE') break
       refused.push(`${name}: ${outcome}`)
       // Somebody hears of it, and does something.
       failure.mend()
       if (place.isUp) place.wait(500)
     }
+    if (outcome !== 'NONE') givenUp.push(`${name}: ${outcome}`)
   }
   failure.mend()
-  return { place, workload, refused }
+  return { place, workload, refused, givenUp }
 }
 
 /** What is wrong after one call failed, or nothing. */
 function check(fault: Fault, number: number): string[] {
   const failure = new Failure(fault, number)
-  const { place, workload, refused } = run(failure)
+  const { place, workload, refused, givenUp } = run(failure)
   const context = `${fault} at call ${number}, ${failure.hit}; refused ${refused}: `
   const problems: string[] = []
   const demandAll = (when: string) => {
@@ -41,7 +44,10 @@ function check(fault: Fault, number: number): string[] {
     else problems.push(...workload.problems(place).map(problem => `${context}${problem} ${when}`))
   }
   // Where there is room again nobody has to start anything; a log that failed waits for a restart.
-  if (fault === 'full') demandAll('when there is room')
+  if (fault === 'full') {
+    problems.push(...givenUp.map(step => `${context}still refused with room: ${step}`))
+    demandAll('when there is room')
+  }
   place.losePower()
   demandAll('after a power cut')
   return problems

@@ -10,6 +10,7 @@ import { describeConfigs } from '../../src/protocol/apis/describe-configs.ts'
 import { fetch } from '../../src/protocol/apis/fetch.ts'
 import { findCoordinator } from '../../src/protocol/apis/find-coordinator.ts'
 import { incrementalAlterConfigs } from '../../src/protocol/apis/incremental-alter-configs.ts'
+import { initProducerId } from '../../src/protocol/apis/init-producer-id.ts'
 import { listOffsets } from '../../src/protocol/apis/list-offsets.ts'
 import { metadata } from '../../src/protocol/apis/metadata.ts'
 import { offsetCommit } from '../../src/protocol/apis/offset-commit.ts'
@@ -37,6 +38,7 @@ export class Workload {
   /** Of a compacted topic: what was sent for each key, and the last of it that was acknowledged. */
   readonly #keys = new Map<string, { sent: string[]; acknowledged: number }>()
   #committed: { sent: number[]; acknowledged: number } = { sent: [], acknowledged: -1 }
+  readonly #producer = { id: -1, sequence: 0, isOutOfOrder: false }
   #deletedBefore = 0
   #config: string | undefined
   #count = 0
@@ -47,9 +49,12 @@ export class Workload {
     ['create b', place => this.#create(place, 'b')],
     ['create c', place => this.#create(place, 'c', { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0' })],
     ['create d', place => this.#create(place, 'd')],
+    ['create e', place => this.#create(place, 'e')],
+    ['get a producer id', place => this.#initProducer(place)],
     ...this.#times(5, index => [`produce ${index} to a`, place => this.#produce(place, 'a')]),
     ...this.#times(4, index => [`produce ${index} to b`, place => this.#produce(place, 'b')]),
     ...this.#times(5, index => [`produce ${index} to c`, place => this.#produceKey(place, `k${index % 2}`)]),
+    ...this.#times(3, index => [`produce ${index} to e once`, place => this.#produceOnce(place)]),
     ['produce to d', place => this.#produce(place, 'd')],
     ['find the coordinator', place => this.#findCoordinator(place)],
     ['commit', place => this.#commit(place)],
@@ -61,9 +66,11 @@ export class Workload {
     ['stop', place => this.#stop(place)],
     ['start after a good stop', place => this.#start(place)],
     ['produce to b after a good stop', place => this.#produce(place, 'b')],
+    ['produce to e once after a good stop', place => this.#produceOnce(place)],
     ['produce to c after a good stop', place => this.#produceKey(place, 'k0')],
     ['kill', place => this.#kill(place)],
     ['start after a kill', place => this.#start(place)],
+    ['produce to e once after a kill', place => this.#produceOnce(place)],
     ['produce to b after a kill', place => this.#produce(place, 'b')],
     ['commit after a kill', place => this.#commit(place)],
   ]
@@ -122,10 +129,17 @@ export class Workload {
     return error === 'UNKNOWN_TOPIC_OR_PARTITION' ? 'NONE' : error
   }
 
-  #send(place: Place, topic: string, key: string | null, value: string): { error: Outcome; offset: number } {
+  #send(
+    place: Place,
+    topic: string,
+    key: string | null,
+    value: string,
+    producer: { producerId?: number; producerEpoch?: number; baseSequence?: number } = {},
+  ): { error: Outcome; offset: number } {
     const records = buildBatch({
       records: [{ key: key === null ? null : utf8Encode(key), value: utf8Encode(value), timestamp: place.env.now() }],
       crc32c: platform.crc32c,
+      ...producer,
     })
     const answer = place.ask(produce, 9, {
       acks: -1,
@@ -152,6 +166,23 @@ export class Workload {
     known.sent.push(value)
     const { error } = this.#send(place, 'c', key, value)
     if (error === 'NONE') known.acknowledged = known.sent.length - 1
+    return error
+  }
+
+  #initProducer(place: Place): Outcome {
+    const answer = place.ask(initProducerId, 4, { transactionalId: null, transactionTimeoutMs: 60_000 })
+    const error = errorOf(answer?.errorCode)
+    if (answer !== undefined && error === 'NONE') this.#producer.id = answer.producerId
+    return error
+  }
+
+  /** Goes on with the same record until it is acknowledged. */
+  #produceOnce(place: Place): Outcome {
+    const { id: producerId, sequence: baseSequence } = this.#producer
+    const value = `once ${baseSequence}`
+    const { error } = this.#send(place, 'e', null, value, { producerId, producerEpoch: 0, baseSequence })
+    if (error === 'NONE') this.#producer.sequence++
+    if (error === 'OUT_OF_ORDER_SEQUENCE_NUMBER') this.#producer.isOutOfOrder = true
     return error
   }
 
@@ -208,6 +239,7 @@ export class Workload {
       if (known?.includes(name) !== isThere) problems.push(`topic ${name} is ${isThere ? 'lost' : 'there again'}`)
     }
     for (const [topic, records] of this.#records) problems.push(...this.#lostOf(place, topic, records))
+    if (this.#producer.sequence > 0) problems.push(...this.#lostOrTwice(place))
     if (this.#keys.size > 0) problems.push(...this.#lostKeys(place))
     const { sent, acknowledged } = this.#committed
     if (acknowledged >= 0) {
@@ -238,6 +270,17 @@ export class Workload {
     return problems
   }
 
+  /** What an idempotent producer sent is there once, in order; of the last, which may be under way, nobody can say. */
+  #lostOrTwice(place: Place): string[] {
+    const found = read(place, 'e')
+    if (typeof found === 'string') return [`e cannot be read: ${found}`]
+    const sent = [...found.values.values()].map(({ value }) => value)
+    const { sequence, isOutOfOrder } = this.#producer
+    const wanted = Array.from({ length: Math.max(sequence, sent.length) }, (_, index) => `once ${index}`)
+    if (isOutOfOrder) return ['a producer to e was told that it is out of order']
+    return sent.length <= sequence + 1 && String(sent) === String(wanted) ? [] : [`e has ${sent}, and not ${wanted}`]
+  }
+
   #lostKeys(place: Place): string[] {
     const found = read(place, 'c')
     if (typeof found === 'string') return [`c cannot be read: ${found}`]
@@ -253,6 +296,7 @@ export class Workload {
       ['create a topic', () => this.#create(place, `new-${this.#count++}`)],
       ['produce to a', () => this.#produce(place, 'a')],
       ['produce to b', () => this.#produce(place, 'b')],
+      ['produce to e', () => this.#produceOnce(place)],
       ['produce to c', () => this.#produceKey(place, 'k1')],
       ['commit', () => this.#findCoordinator(place) && this.#commit(place)],
     ]
