@@ -30,7 +30,7 @@ const ORACLE = fileURLToPath(new URL('../test/oracle/kafka', import.meta.url))
 console.log(`Node ${process.version}, load ${loadavg()[0].toFixed(1)} at the beginning\n`)
 const rows = []
 for (const topics of [10, 1000]) rows.push(...(await kit('one broker', topics, startTestBroker)))
-for (const topics of [10, 1000]) rows.push(...(await kit('three brokers', topics, startTestCluster)))
+for (const topics of [10, 100]) rows.push(...(await kit('three brokers', topics, startTestCluster)))
 printTable(rows)
 
 const suites = [await suite('Ottla (in the process of the tests), put back before each')]
