@@ -28,7 +28,7 @@ export function logCleanerOf(options: {
     *logs() {
       for (const { openedLog } of compacted()) {
         // Nothing is to be done in the others, and where time is moved by weeks they are looked at again and again.
-        if (openedLog && (openedLog.segmentCount > 1 || openedLog.config.delete)) yield openedLog.cleanable
+        if (openedLog?.mayNeedCleaning) yield openedLog.cleanable
       }
     },
     applyRetention() {

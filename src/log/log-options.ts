@@ -48,6 +48,6 @@ export interface LogListener {
    * may bring some of them back. They go at once where nothing is returned.
    */
   logStartMoved?(): Later<StorageFailure | undefined> | undefined
-  /** The log is compacted, and the cleaner may find something in it: it was opened, a segment was ended, the config changed. */
+  /** The log is compacted, and the cleaner may find something in it: it was opened, rolled or cut, or the config changed. */
   toClean?(): void
 }

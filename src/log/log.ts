@@ -243,6 +243,7 @@ export class Log extends ReadableLog {
     epochs.truncateFromEnd(end)
     this.state.writeEpochs()
     this.listener.truncated?.()
+    this.#tellCleaner()
     if (this.startOffset <= end) return
     this.startOffset = end
     this.#notedStart = end

@@ -131,6 +131,12 @@ export abstract class ReadableLog {
     return this.local.segments.count
   }
 
+  /** False when the cleaner would find nothing to do in it. */
+  get mayNeedCleaning(): boolean {
+    const { segments } = this.local
+    return segments.count > 1 || segments.wasCut || this.config.delete
+  }
+
   /**
    * Reads whole batches, from the one that contains `offset` on, up to where the isolation lets the reader see.
    *

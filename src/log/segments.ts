@@ -58,6 +58,11 @@ export class Segments {
     this.lowestCut = Math.min(this.lowestCut, offset)
   }
 
+  /** True until the cleaner has noted at what offset the log was cut. */
+  get wasCut(): boolean {
+    return this.lowestCut < Number.POSITIVE_INFINITY
+  }
+
   /** True while {@link replace} has not come to its end. */
   get isReplacing(): boolean {
     return this.#swaps.size > 0

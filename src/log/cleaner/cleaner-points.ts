@@ -31,9 +31,10 @@ export class CleanerPoints {
     if (owner !== undefined && owner !== segments) this.#points.delete(topicPartition)
     this.#owners.set(topicPartition, segments)
     const known = this.#points.get(topicPartition)
-    if (known === undefined || known <= segments.lowestCut) return known
-    // Who reads the file after a restart does not know that the log was cut.
     const cut = segments.lowestCut
+    segments.lowestCut = Number.POSITIVE_INFINITY
+    if (known === undefined || known <= cut) return known
+    // Who reads the file after a restart does not know that the log was cut.
     this.set(log, cut)
     return cut
   }

@@ -643,7 +643,7 @@ describe('a cleaner without work', () => {
     }
   })
 
-  it('is told by a compacted log: when it is opened, rolled or configured', () => {
+  it('is told by a compacted log: when it is opened, rolled, cut or configured', () => {
     const env = new VirtualEnv()
     const storage = new MemoryStorage({ turns: env.turns })
     let told = 0
@@ -659,10 +659,12 @@ describe('a cleaner without work', () => {
     log.roll()
     log.roll()
     expect(told).toBe(2)
+    log.truncateTo(1)
+    expect(told).toBe(3)
     log.close()
     env.settle()
     open({ ...DEFAULT_LOG_CONFIG, compact: true })
-    expect(told).toBe(3)
+    expect(told).toBe(4)
   })
 })
 
@@ -709,6 +711,19 @@ describe('the point up to which a log is clean', () => {
     startCleaner()
     clean()
     expect(texts(again)).toEqual(['1:b=2', '4:a=7'])
+  })
+
+  it('goes back in the file even where nothing is left to clean, and the cleaner sleeps again', () => {
+    const { env, log, storage, clean } = makeCleaner({ minCleanableRatio: 0.5, fileDeleteDelayMs: 0 })
+    write(log, 'a=1 b=2 c=3 d=4')
+    clean()
+    log.truncateTo(2)
+    expect(log.segmentCount).toBe(1)
+    clean()
+    env.settle()
+    expect(utf8Decode(concat(storage.open('cleaner-offset-checkpoint').read(0, 100)))).toBe('0\n1\nt 0 2\n')
+    env.advance(BACKOFF_MS)
+    expect(env.timers).toBe(0)
   })
 
   it('counts no more when all below it was deleted: then the log begins dirty', () => {

@@ -130,7 +130,9 @@ export class LogCleaner {
    * moved by weeks, waking for nothing would be most of what is done.
    */
   #hasWork(): boolean {
-    for (const { segments, config } of this.#options.logs()) if (segments.count > 1 || config.delete) return true
+    for (const { segments, config } of this.#options.logs()) {
+      if (segments.count > 1 || segments.wasCut || config.delete) return true
+    }
     return false
   }
 
@@ -138,8 +140,8 @@ export class LogCleaner {
     const now = this.#env.now()
     for (const log of this.#options.logs()) {
       const { segments } = log
-      if (segments.count < 2 || segments.isReplacing || this.#uncleanable.has(segments)) continue
       const cleanedUpTo = this.#points.of(log)
+      if (segments.count < 2 || segments.isReplacing || this.#uncleanable.has(segments)) continue
       const facts = { ...log.bounds(), segments: segments.all(), cleanedUpTo }
       yield { log, need: cleaningNeed(facts, log.config, now) }
     }
