@@ -7,8 +7,10 @@ import { Place } from './place.ts'
 import { Workload } from './workload.ts'
 
 /** The calls are gone through in steps of so many; OTTLA_EVERY_CALL=1 takes every one. */
-const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 13
+const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 29
 const TRIES = 4
+
+const NEEDS_NO_BROKER = /^(start|stop|kill)/
 
 /** Goes through the workload; whoever is refused tries again, and starts the broker again where it has ended. */
 function run(failure: Failure): { place: Place; workload: Workload; refused: string[]; givenUp: string[] } {
@@ -19,7 +21,10 @@ function run(failure: Failure): { place: Place; workload: Workload; refused: str
   for (const [name, step] of workload.steps) {
     let outcome = 'NONE'
     for (let left = TRIES; left > 0; left--) {
-      if (!place.isUp && !name.startsWith('start') && name !== 'stop' && name !== 'kill') place.start()
+      if (!place.isUp && !NEEDS_NO_BROKER.test(name)) {
+        givenUp.push(`${name}: the broker had ended: ${place.refusal}`)
+        place.start()
+      }
       outcome = step(place)
       if (outcome === 'NONE') break
       refused.push(`${name}: ${outcome}`)
