@@ -14,6 +14,7 @@ import { coordinatorPartition } from '../core/java-hash.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { GroupGoal, TopicMethods } from './broker-methods.ts'
 import { makeTopics } from './cluster-topic.ts'
+import { isOfEndedThread } from './errors.ts'
 import { WAIT_TIMEOUT_MS } from './fault-handles.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { leaderMoved } from './local-node.ts'
@@ -186,6 +187,10 @@ export class ClusterMethods implements TopicMethods {
     }
   }
 
+  #nameOf(topicId: string): string {
+    return this.#hub.image.topicsById.get(topicId)?.name ?? topicId
+  }
+
   /** A leader that was cut off, or is dead, would never say so. */
   async #unlessMoved<T>(topicId: string, partition: number, led: Led, answer: Promise<T>): Promise<T> {
     let settled = false
@@ -193,21 +198,24 @@ export class ClusterMethods implements TopicMethods {
       settled = true
       this.#waits.look()
     }
-    answer.then(done, done)
+    // What its thread took along when it ended, nobody knows.
+    const known = answer.catch(error => {
+      throw isOfEndedThread(error) ? leaderMoved(this.#nameOf(topicId), partition) : error
+    })
+    known.then(done, done)
     await this.#waits.for<true>({
       what: 'an answer of the leader',
       // The leader itself gives up before.
       timeoutMs: 2 * WAIT_TIMEOUT_MS,
       look: () => {
         if (settled) return true
-        const topic = this.#hub.image.topicsById.get(topicId)
-        const now = topic?.partitions[partition]
+        const now = this.#hub.image.topicsById.get(topicId)?.partitions[partition]
         if (now?.leader === led.leader && now.leaderEpoch === led.leaderEpoch) return undefined
-        throw leaderMoved(topic?.name ?? topicId, partition)
+        throw leaderMoved(this.#nameOf(topicId), partition)
       },
       seen: () => 'none',
     })
-    return answer
+    return known
   }
 
   async clearTopic(name: string) {
@@ -309,11 +317,14 @@ function checkHighWatermarks(topic: string, offsets: readonly LedOffsets[]): voi
   throw new KafkaError('OFFSET_NOT_AVAILABLE', `the high watermark of ${name} lags behind what its new leader found`)
 }
 
-async function unlessPassing<T, U>(act: () => T | Promise<T>, passing: (error: KafkaError) => U): Promise<T | U> {
+async function unlessPassing<T, U>(act: () => T | Promise<T>, passing: (error: Error) => U): Promise<T | U> {
   try {
     return await act()
   } catch (error) {
-    if (error instanceof KafkaError && PASSING.includes(error.error)) return passing(error)
+    // Whoever looks may look again when a thread ends in the midst of it.
+    if (error instanceof KafkaError ? PASSING.includes(error.error) : isOfEndedThread(error)) {
+      return passing(error as Error)
+    }
     throw error
   }
 }

@@ -9,6 +9,7 @@ import type { PartitionImage } from '../broker/metadata/image.ts'
 import type { Hub } from '../cluster/index.ts'
 import type { BrokerState } from '../cluster/place.ts'
 import { coordinatorPartition } from '../core/java-hash.ts'
+import { isOfEndedThread } from './errors.ts'
 import type { ClusterBroker } from './running-cluster.ts'
 
 export interface ClusterDescription {
@@ -42,7 +43,13 @@ export async function describeCluster(hub: Hub, brokers: readonly ClusterBroker[
 async function describePlace(broker: ClusterBroker): Promise<PlaceDescription> {
   const { id: brokerId, host, port, rack, state } = broker
   const isUp = state === 'running' || state === 'paused'
-  return { brokerId, host, port, rack, state, description: isUp ? await broker.describe() : undefined }
+  // Its thread may end in the midst of it.
+  const description = isUp ? await broker.describe().catch(unlessEnded) : undefined
+  return { brokerId, host, port, rack, state: broker.state, description }
+}
+
+function unlessEnded(error: unknown): undefined {
+  if (!isOfEndedThread(error)) throw error
 }
 
 type Descriptions = ReadonlyMap<number, BrokerDescription>

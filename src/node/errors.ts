@@ -55,3 +55,8 @@ export class OttlaError extends Error {
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
+
+/** Whoever was asked, or told, had a worker thread that has ended. */
+export function isOfEndedThread(error: unknown): error is OttlaError {
+  return error instanceof OttlaError && error.code === 'OTTLA_WORKER_STOPPED'
+}

@@ -4,6 +4,9 @@
  */
 import { OttlaError, toError } from './errors.ts'
 
+/** How long whoever waited in vain waits for what there is instead. */
+const SILENCE_MS = 1000
+
 export interface Wait<T> {
   /** What is waited for, for the message: `2 stable members in group billing`. */
   readonly what: string
@@ -116,7 +119,7 @@ class Waiting {
   async #late(): Promise<void> {
     const { what, timeoutMs } = this.#wait
     try {
-      const seen = await this.#wait.seen()
+      const seen = await orSilence(this.#wait.seen())
       this.fail(new OttlaError('OTTLA_TIMEOUT', `waited ${timeoutMs} ms for ${what}; there is ${seen}`))
     } catch (error) {
       this.fail(toError(error))
@@ -130,5 +133,18 @@ class Waiting {
     clearTimeout(this.#timer)
     this.#ended()
     return true
+  }
+}
+
+/** A broker whose thread stands still does not even say what there is. */
+async function orSilence(seen: string | Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined
+  const silence = new Promise<string>(resolve => {
+    timer = setTimeout(() => resolve('no answer'), SILENCE_MS)
+  })
+  try {
+    return await Promise.race([seen, silence])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -124,8 +124,13 @@ export class WorkerNode implements ClusterNode {
 
   /** A thread that ended has forgotten what it was asked. */
   async #ask(method: string, args: unknown[]): Promise<unknown> {
-    if (method === 'requests' && this.#thread?.isGone) return []
-    return (this.#thread as WorkerThread).call(method, args)
+    const thread = this.#thread as WorkerThread
+    try {
+      return await thread.call(method, args)
+    } catch (error) {
+      if (method === 'requests' && thread.isGone) return []
+      throw error
+    }
   }
 
   async listen(port: number): Promise<number> {

@@ -3,7 +3,7 @@
  * there is said by the input, see worker.ts.
  */
 import { type Transferable, Worker } from 'node:worker_threads'
-import { OttlaError } from './errors.ts'
+import { isOfEndedThread, OttlaError } from './errors.ts'
 import type { LogFunction } from './log.ts'
 import { type Call, unpackError, type WorkerInput, type WorkerMessage } from './worker-messages.ts'
 
@@ -143,7 +143,7 @@ export class WorkerThread {
       await this.#exited
     } catch (error) {
       // A thread that ended by itself is as closed as can be.
-      if ((error as OttlaError).code !== 'OTTLA_WORKER_STOPPED') throw error
+      if (!isOfEndedThread(error)) throw error
     } finally {
       clearTimeout(timer)
     }

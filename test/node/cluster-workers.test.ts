@@ -117,17 +117,27 @@ describe('a cluster with a thread for each broker', { timeout: 60_000 }, () => {
 
   it('ends the thread of a broker that is killed and does not even hear that', async () => {
     await using cluster = await start({ brokers: 2 })
-    const fenced = whenFenced(cluster, 1)
-    await block(1)
+    const orders = cluster.topic('orders')
+    await orders.create({ partitions: 1 })
+    await orders.produce({ value: 'a' })
+    const leader = (await orders.leader()) as number
+    const fenced = whenFenced(cluster, leader)
+    await block(leader)
+    // It is asked, and will never answer: then the next leader is.
+    const records = orders.records({ timeoutMs: 30_000 })
+    const described = cluster.describe()
+    await expect(orders.records({ timeoutMs: 10 })).rejects.toThrow('there is no answer')
     await fenced
     vi.useFakeTimers({ toFake: ['setTimeout'] })
-    const killed = cluster.broker(1).kill()
+    const killed = cluster.broker(leader).kill()
     vi.advanceTimersByTime(10_000)
     vi.useRealTimers()
     await killed
-    await cluster.broker(1).restart()
+    expect((await records).map(({ value }) => value)).toEqual(['a'])
+    expect((await described).brokers[leader - 1]).toMatchObject({ state: 'killed', description: undefined })
+    await cluster.broker(leader).restart()
     await cluster.settled()
-    expect(cluster.broker(1).state).toBe('running')
+    expect(cluster.broker(leader).state).toBe('running')
     expect(fatal).toEqual([])
   })
 
