@@ -1,4 +1,3 @@
-import { truncationOffset } from '../core/replication.ts'
 import { toKafkaError } from '../log/append-error.ts'
 import type { AppendResult, Log, LogListener } from '../log/log.ts'
 import type { LogConfig } from '../log/log-config.ts'
@@ -6,11 +5,11 @@ import { type ErrorName, KafkaError } from '../protocol/errors.ts'
 import { isShortOfRoom, StorageError, type StorageFailure } from '../storage/storage.ts'
 import { assert } from '../util/assert.ts'
 import { concat } from '../util/byte-writer.ts'
-import type { Later } from '../util/later.ts'
 import type { TopicConfig } from './configs/topic-config.ts'
 import type { IsrProposal, ReplicaFetchData, ReplicaFetchTarget } from './link.ts'
 import type { PartitionImage } from './metadata/image.ts'
 import { beginWithinBatch } from './replication/begin-within-batch.ts'
+import { bringIntoRange, cutWhereDiverging, type NotYet } from './replication/cut-follower.ts'
 import { type IsEligible, Leadership, type LeaderView } from './replication/leadership.ts'
 
 /** What a client says that does not know the leader epoch. */
@@ -20,8 +19,6 @@ export const NO_LEADER_EPOCH = -1
  * One partition as one of its brokers has it: whether it leads, how far its followers are, and where the high watermark
  * therefore stands (`kafka.cluster.Partition`). The bytes are the log's. It acts on what the broker was told.
  */
-type NotYet = Later<StorageFailure | undefined>
-
 export interface PartitionOptions {
   readonly topic: string
   readonly topicId: string
@@ -286,34 +283,18 @@ export class Partition {
     return { epoch: leaderEpoch, endOffset }
   }
 
-  /**
-   * Cuts a follower's log where it left the leader's. False when that changed nothing. It is not cut yet while it has to be written down
-   * first that nothing behind can be trusted: what is returned then settles once it may be tried again.
-   */
-  truncateWhereDiverging({ epoch, endOffset }: { epoch: number; endOffset: number }): boolean | NotYet {
-    const { log } = this
-    const before = { logEndOffset: log.logEndOffset, latestEpoch: log.latestEpoch }
-    const offset = truncationOffset(
-      { leaderEpoch: epoch, endOffset },
-      { logEndOffset: log.logEndOffset, endOffsetForEpoch: own => log.endOffsetForEpoch(own) },
-    )
-    const noted = offset < log.logEndOffset ? log.noteCut(offset) : undefined
-    if (noted !== undefined) return noted
-    log.truncateTo(offset)
-    this.#changed()
-    return log.logEndOffset !== before.logEndOffset || log.latestEpoch !== before.latestEpoch
+  /** Cuts a follower's log where it left the leader's, see {@link cutWhereDiverging}. */
+  truncateWhereDiverging(end: { epoch: number; endOffset: number }): boolean | NotYet {
+    const isCut = cutWhereDiverging(this.log, end)
+    if (typeof isCut === 'boolean') this.#changed()
+    return isCut
   }
 
-  /** The follower's log ends outside of the leader's: it is cut to its end, or begins anew at its start. As above it may be too early. */
+  /** Brings a follower's log into the leader's, see {@link bringIntoRange}. */
   jumpIntoRange(leader: { logStartOffset: number; logEndOffset: number }): NotYet | undefined {
-    const { log } = this
-    if (leader.logEndOffset < log.logEndOffset) {
-      const noted = log.noteCut(leader.logEndOffset)
-      if (noted !== undefined) return noted
-      log.truncateTo(leader.logEndOffset)
-    } else if (leader.logStartOffset > log.logEndOffset) log.truncateFullyAndStartAt(leader.logStartOffset)
-    this.#changed()
-    return undefined
+    const notYet = bringIntoRange(this.log, leader)
+    if (notYet === undefined) this.#changed()
+    return notYet
   }
 
   /**

@@ -5,7 +5,7 @@
  */
 
 import { KafkaError } from '../protocol/errors.ts'
-import { isShortOfRoom, type StorageFailure } from '../storage/storage.ts'
+import type { StorageFailure } from '../storage/storage.ts'
 import type { Later } from '../util/later.ts'
 import { type AppendResult, appended, duplicated, joined } from './append-result.ts'
 import type { CleanableLog } from './cleaner/cleanable-log.ts'
@@ -20,9 +20,8 @@ import {
 import { type LogConfig, UNLIMITED } from './log-config.ts'
 import { loadLog } from './log-loader.ts'
 import type { LogOptions } from './log-options.ts'
-import { ReadableLog } from './readable-log.ts'
 import { replayProducers } from './replay-producers.ts'
-import { segmentsToDelete } from './retention.ts'
+import { RetainedLog } from './retained-log.ts'
 
 export type { AppendResult } from './append-result.ts'
 export type { LeaderAppendOptions } from './leader-append.ts'
@@ -38,11 +37,7 @@ export type { LogListener, LogOptions } from './log-options.ts'
  * log.updateHighWatermark(lastOffset + 1)
  * log.read(0, { maxBytes: 1_000_000, minOneBatch: true, isolation: 'high_watermark' }).parts
  */
-export class Log extends ReadableLog {
-  /** Up to where the log start offset is known to whoever opens the log after a power cut: segments below may go. */
-  #notedStart = 0
-  #isClosed = false
-
+export class Log extends RetainedLog {
   /**
    * Opens the log in a directory, or begins one. What a crash left half written at its end is dropped.
    *
@@ -63,7 +58,7 @@ export class Log extends ReadableLog {
     this.durability.loaded(loaded.recoveryPoint)
     if (loaded.wasCut) this.durability.truncated(loaded.endOffset)
     this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)
-    this.#notedStart = this.startOffset
+    this.notedStart = this.startOffset
     // What was removed before may yet come back, but only above what was written down.
     this.removedBefore = logStartOffset > 0 ? 0 : this.startOffset
     if (this.startOffset > this.logEndOffset) this.#startOver(this.startOffset)
@@ -231,7 +226,7 @@ export class Log extends ReadableLog {
     this.state.clear()
     this.durability.truncated(offset)
     this.startOffset = offset
-    this.#notedStart = offset
+    this.notedStart = offset
     this.removedBefore = 0
   }
 
@@ -246,98 +241,8 @@ export class Log extends ReadableLog {
     this.#tellCleaner()
     if (this.startOffset <= end) return
     this.startOffset = end
-    this.#notedStart = end
+    this.notedStart = end
     this.listener.logStartMoved?.()
-  }
-
-  /**
-   * Moves the log start offset up (DeleteRecords); segments below it go with the next retention. Returns it.
-   *
-   * @throws {KafkaError} OFFSET_OUT_OF_RANGE above the high watermark
-   */
-  deleteRecordsBefore(offset: number): number {
-    if (offset > this.watermark) {
-      throw new KafkaError('OFFSET_OUT_OF_RANGE', `offset ${offset} is above the high watermark ${this.watermark}`)
-    }
-    if (offset > this.startOffset) this.#moveLogStart(offset)
-    return this.startOffset
-  }
-
-  /** Settles once it is written down; undefined when that is not needed. */
-  #moveLogStart(offset: number): Later<StorageFailure | undefined> | undefined {
-    this.startOffset = offset
-    if (this.state.epochs.truncateFromStart(offset)) this.state.writeEpochs()
-    const written = this.listener.logStartMoved?.()
-    if (written === undefined || this.storage.isVolatile) {
-      this.#notedStart = offset
-      return undefined
-    }
-    return written.map(failure => {
-      // A full disk is no reason to keep what is there: that would keep it full.
-      if (failure === undefined || isShortOfRoom(failure.code)) this.#notedStart = Math.max(this.#notedStart, offset)
-      return failure
-    })
-  }
-
-  /**
-   * Drops the segments whose time has come, and producers nobody has heard of for long. Returns how many segments: none of a log that
-   * has failed, or fails now. On a disk their files stay until it is written down where the log begins now.
-   */
-  applyRetention(now: number): number {
-    const { logStartOffset, logEndOffset, highWatermark, config } = this
-    const { segments } = this.local
-    if (this.failure !== undefined) return 0
-    this.state.producers.expire(now, config.producerIdExpirationMs)
-    try {
-      let count = segmentsToDelete(segments, config, { logStartOffset, logEndOffset, highWatermark }, now)
-      // There is always one left.
-      if (count === segments.count && !this.#rollIfThereIsRoom()) count--
-      if (count === 0) return 0
-      const { baseOffset } = segments.at(count)
-      const written = baseOffset > logStartOffset ? this.#moveLogStart(baseOffset) : undefined
-      if (written !== undefined) written.whenSettled(() => this.#removeOldest())
-      else this.#removeOldest()
-      return count
-    } catch (error) {
-      this.#retentionFailed(error)
-      return 0
-    }
-  }
-
-  /** False on a disk that is full: what else can go makes room for it. */
-  #rollIfThereIsRoom(): boolean {
-    try {
-      this.roll()
-      return true
-    } catch (error) {
-      if (!(error instanceof KafkaError) || this.failure !== undefined) throw error
-      return false
-    }
-  }
-
-  #retentionFailed(error: unknown): void {
-    const thrown = this.metReading(error)
-    if (!(thrown instanceof KafkaError)) throw thrown
-  }
-
-  /** Removes the segments that end below the log start offset, as far as that is written down. */
-  #removeOldest(): void {
-    const { segments } = this.local
-    if (this.#isClosed || this.failure !== undefined) return
-    let count = 0
-    while (count + 1 < segments.count && segments.at(count + 1).baseOffset <= this.#notedStart) count++
-    if (count === 0) return
-    try {
-      this.local.deleteOldest(count)
-      const { baseOffset } = segments.first
-      this.durability.dropped(baseOffset)
-      this.state.snapshots.prune(segments.baseOffsets())
-      this.storage.syncDirectory(this.directory).whenSettled(failure => {
-        if (failure === undefined) this.removedBefore = Math.max(this.removedBefore, baseOffset)
-      })
-    } catch (error) {
-      this.#retentionFailed(error)
-    }
   }
 
   /**
@@ -383,14 +288,14 @@ export class Log extends ReadableLog {
 
   /** A checkpoint; then it lets go of the files. */
   close(): Later<StorageFailure | undefined> {
-    this.#isClosed = true
+    this.isClosed = true
     this.local.segments.cancel()
     return closeAfter(this.env.turns, this.durability.close(), () => this.local.segments.close())
   }
 
   /** Lets go of the files as they are: the log is to be deleted. What readers hold stays valid. */
   abandon(): void {
-    this.#isClosed = true
+    this.isClosed = true
     this.durability.cancel()
     this.local.segments.close()
   }
