@@ -76,7 +76,7 @@ describe('time that tests move', () => {
     const real = await start()
     await expect(real.advance('1d')).rejects.toMatchObject({
       code: 'OTTLA_WRONG_MODE',
-      hint: "start it with startBroker({ time: 'virtual' })",
+      hint: "start it with the option time: 'virtual'",
     })
     await expect(start({ time: 'slow' as never })).rejects.toMatchObject({ code: 'OTTLA_INVALID_OPTION' })
   })
