@@ -400,6 +400,43 @@ describe('a cleaning takes its time', () => {
     expect(leftovers(made)).toEqual([])
   })
 
+  it('and keeps away for as long as its turn came late, within reason', () => {
+    class LateEnv extends VirtualEnv {
+      lateMs = 0
+      delays = new Set<number>()
+      #passedMs = 0
+
+      override now(): number {
+        return super.now() + this.#passedMs
+      }
+
+      override timer(delayMs: number, run: () => void) {
+        this.delays.add(delayMs)
+        return super.timer(delayMs, () => this.#runLate(run))
+      }
+
+      #runLate(run: () => void): void {
+        this.#passedMs += this.lateMs
+        run()
+      }
+    }
+    for (const [lateMs, pauseMs] of [
+      [0, 1],
+      [7, 7],
+      [1000, 50],
+    ]) {
+      const env = new LateEnv()
+      const { log } = makeCleaner({ fileDeleteDelayMs: 0 }, {}, env)
+      fill(log)
+      env.lateMs = lateMs
+      env.delays.clear()
+      env.advance(BACKOFF_MS + 2000)
+      expect(texts(log).length).toBe(KEYS)
+      // The first slice follows from the backoff, and the next cleaning comes after a pause of its own.
+      expect([...env.delays].sort((a, b) => a - b)).toEqual([...new Set([1, pauseMs, BACKOFF_MS])])
+    }
+  })
+
   it('no more than its bytes per second let it', () => {
     const made = makeCleaner({}, { maxBytesPerSecond: 10_000 })
     fill(made.log)

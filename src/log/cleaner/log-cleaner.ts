@@ -44,6 +44,8 @@ const WAIT_COST = 50
 const SLICE_MS = 2
 /** Between two slices; timers are no finer. */
 const PAUSE_MS = 1
+/** It keeps away no longer for having been late: the clock may have been set. */
+const MOST_LATE_MS = 50
 
 interface Current {
   log: CleanableLog
@@ -64,6 +66,11 @@ export class LogCleaner {
   #current: Current | undefined
   /** Read and written since it paused for them last. */
   #unpaidBytes = 0
+  /**
+   * How late its last slice began. The broker had other things to do, or waited for a core, as a process does that uses more than its
+   * share of a busy machine: with it wait those who produce. So it keeps away for as long again.
+   */
+  #lateMs = 0
   #isStopped = false
   #isAsleep = true
 
@@ -162,7 +169,7 @@ export class LogCleaner {
         this.#unpaidBytes += step.value.bytes
         spent += step.value.cost
         // On a machine that is busy a slice takes longer, and others are to have at least half of the time.
-        if (spent >= SLICE_COST || tookMs >= SLICE_MS) return this.#pause(current, Math.max(PAUSE_MS, tookMs))
+        if (spent >= SLICE_COST || tookMs >= SLICE_MS) return this.#pause(current, Math.max(tookMs, this.#lateMs))
       }
     } catch (error) {
       return this.#failed(current, error)
@@ -172,8 +179,12 @@ export class LogCleaner {
   /** Lets others have their turn for so long, or for longer when it has moved many bytes. */
   #pause(current: Current, ms: number): void {
     current.slices++
-    const throttleMs = this.#throttleMs()
-    this.#timer = this.#env.timer(Math.max(ms, throttleMs), () => this.#slice())
+    const pauseMs = Math.max(PAUSE_MS, ms, this.#throttleMs())
+    const due = this.#env.now() + pauseMs
+    this.#timer = this.#env.timer(pauseMs, () => {
+      this.#lateMs = Math.min(MOST_LATE_MS, this.#env.now() - due)
+      this.#slice()
+    })
   }
 
   /** How long what was moved since this was asked last has to take. */
@@ -191,7 +202,7 @@ export class LogCleaner {
       } else if (spent + WAIT_COST < SLICE_COST) {
         this.#slice(spent + WAIT_COST)
       } else {
-        this.#pause(current, PAUSE_MS)
+        this.#pause(current, this.#lateMs)
       }
     })
   }
