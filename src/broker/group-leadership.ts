@@ -6,6 +6,9 @@ import { coordinatorLog } from './coordinator-log.ts'
 import { CONSUMER_OFFSETS } from './internal-topics.ts'
 import type { Partition } from './partition.ts'
 
+/** How long until groups are loaded once more that could not be, in milliseconds. */
+const RETRY_MS = 500
+
 /** Groups live where their partition of `__consumer_offsets` is led: they are loaded with each new leadership, and given up with it. */
 export class GroupLeadership {
   readonly #env: Env
@@ -33,7 +36,15 @@ export class GroupLeadership {
       if (!(error instanceof KafkaError)) throw error
       this.#env.log('error', 'the groups of a partition cannot be loaded', { partition: index, error: error.message })
       this.resign(index)
+      if (error.error === 'KAFKA_STORAGE_ERROR') this.#tryAgain(partition)
     }
+  }
+
+  /** A disk that is full may have room again; a log that has failed has not, and tells so itself. */
+  #tryAgain(partition: Partition): void {
+    this.#env.timer(RETRY_MS, () => {
+      if (partition.notLedBecause === undefined) this.update(partition)
+    })
   }
 
   /** The groups of a partition are somebody else's now: whoever waits is told so. */

@@ -7,7 +7,7 @@ import { Place } from './place.ts'
 import { Workload } from './workload.ts'
 
 /** The calls are gone through in steps of so many; OTTLA_EVERY_CALL=1 takes every one. */
-const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 29
+const STRIDE = process.env.OTTLA_EVERY_CALL ? 1 : 33
 const TRIES = 4
 
 const NEEDS_NO_BROKER = /^(start|stop|kill)/
