@@ -29,7 +29,8 @@ import { Members } from './workload/members.ts'
 import { ProducerActor } from './workload/producer-actor.ts'
 
 /** How long everything may take to come right once all faults have ended. */
-const HEALING_MS = 120_000
+/** Long enough for a member that fetches a record at a time to read all that three producers wrote. */
+const HEALING_MS = 300_000
 const AUDIT_MS = 60_000
 /** After this nothing is left of clients that are gone, nor of files that were set aside. */
 const SETTLING_MS = 60_000
