@@ -28,8 +28,7 @@ import { ClientProcess, type ClientWorld, idOf } from './workload/client-process
 import { Members } from './workload/members.ts'
 import { ProducerActor } from './workload/producer-actor.ts'
 
-/** How long everything may take to come right once all faults have ended. */
-/** Long enough for a member that fetches a record at a time to read all that three producers wrote. */
+/** How long everything may take to come right once all faults have ended: a member may fetch thousands of records one at a time. */
 const HEALING_MS = 300_000
 const AUDIT_MS = 60_000
 /** After this nothing is left of clients that are gone, nor of files that were set aside. */
