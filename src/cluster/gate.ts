@@ -8,13 +8,14 @@ import type { BrokerNode } from './broker-node.ts'
 export class Gate {
   readonly #node: BrokerNode
   readonly #connections = new Set<GatedConnection>()
+  #isPaused = false
 
   constructor(node: BrokerNode) {
     this.#node = node
   }
 
   connect(sink: ConnectionSink, peer: ConnectionPeer): BrokerConnection {
-    const connection = new GatedConnection(sink, this.#node.state === 'paused', () =>
+    const connection = new GatedConnection(sink, this.#isPaused, () =>
       this.#connections.delete(connection),
     )
     this.#connections.add(connection)
@@ -24,10 +25,12 @@ export class Gate {
 
   /** Nothing that arrives gets through until {@link resume}. */
   pause(): void {
+    this.#isPaused = true
     for (const connection of this.#connections) connection.hold()
   }
 
   resume(): void {
+    this.#isPaused = false
     for (const connection of [...this.#connections]) connection.letGo()
   }
 }

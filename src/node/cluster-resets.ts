@@ -49,6 +49,7 @@ export class ClusterResets {
     return this.#inTurn(async () => {
       await this.#replace(memory)
       await makeTopics(this.#options, this.#options.topics)
+      await this.#admit()
     })
   }
 
@@ -81,7 +82,13 @@ export class ClusterResets {
       timeline.act(`restored to snapshot ${id}`)
       await this.#whenLoaded()
       await methods.evictMembers()
+      await this.#admit()
     })
+  }
+
+  /** Clients come in again: none saw a cluster of which only some brokers were back. */
+  async #admit(): Promise<void> {
+    await Promise.all([...this.#options.nodes.values()].map(node => node.resume()))
   }
 
   /** Resolves when nothing is being put back. */

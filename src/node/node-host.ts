@@ -131,6 +131,7 @@ export class NodeHost implements ClusterNode {
   async start(): Promise<void> {
     const { storage, env } = this.#host
     const found = await storage.open()
+    this.#gate.resume()
     await this.#listen()
     await env.settled(() => this.#node.start(found))
   }
@@ -140,8 +141,12 @@ export class NodeHost implements ClusterNode {
     this.#snapshots.set(id, { memory: this.#memory.fork(), previousBrokerEpoch })
   }
 
+  /** As {@link kill}; but who connects from now on waits, until {@link resume}. */
   async halt(): Promise<void> {
-    this.#host.env.event(() => this.#node.kill())
+    this.#host.env.event(() => {
+      this.#node.kill()
+      this.#gate.pause()
+    })
   }
 
   async begin(id?: number): Promise<void> {
@@ -169,7 +174,6 @@ export class NodeHost implements ClusterNode {
   }
 
   async resume(): Promise<void> {
-    if (this.#node.state !== 'paused') return
     this.#host.env.event(() => {
       this.#node.resume()
       this.#gate.resume()

@@ -33,9 +33,11 @@ describe.each([
     const seeded = await broker.snapshot()
     for (let round = 0; round < 3; round++) {
       await producer.send({ topic: 'orders', messages: [{ value: `round ${round}` }] })
-      const { values } = await consumerOf(broker, { groupId: `group-${round}`, topic: 'orders' })
+      const { consumer, values } = await consumerOf(broker, { groupId: `group-${round}`, topic: 'orders' })
       await until(() => values.length === 2, 'two records')
       expect(values).toEqual(['seed', `round ${round}`])
+      // kafkajs 2.2.4 runs in circles for good when a consumer is stopped in the moments after its connections were lost.
+      await consumer.disconnect()
       await broker.restore(seeded)
     }
     const admin = await adminOf(broker)
