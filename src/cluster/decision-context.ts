@@ -33,7 +33,7 @@ export interface Quorum {
 }
 
 /** A broker that is up. */
-export interface Observer {
+interface Observer {
   readonly brokerId: number
   /** The offset behind the last record that it is known to have, and when it was heard of last. */
   readonly endOffset: number
