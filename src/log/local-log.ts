@@ -93,11 +93,21 @@ export class LocalLog {
     segments.wereCut(this.#endOffset)
   }
 
-  /** Drops everything and begins anew at `offset`. */
+  /** Drops everything and begins anew at `offset`. Where there is no room for a new segment, nothing has changed. */
   startOver(offset: number): void {
-    this.segments.remove(0, this.segments.count, this.#config.fileDeleteDelayMs)
-    this.segments.add(offset, this.#config, true)
+    const { segments } = this
+    const { fileDeleteDelayMs } = this.#config
+    const present = segments.baseOffsets().indexOf(offset)
+    if (present < 0) {
+      const { count } = segments
+      segments.add(offset, this.#config, true)
+      segments.remove(0, count, fileDeleteDelayMs)
+    } else {
+      segments.remove(present + 1, segments.count - present - 1, fileDeleteDelayMs)
+      segments.remove(0, present, fileDeleteDelayMs)
+      segments.first.truncateAt(0, offset)
+    }
     this.#endOffset = offset
-    this.segments.wereCut(offset)
+    segments.wereCut(offset)
   }
 }
