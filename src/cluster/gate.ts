@@ -15,9 +15,7 @@ export class Gate {
   }
 
   connect(sink: ConnectionSink, peer: ConnectionPeer): BrokerConnection {
-    const connection = new GatedConnection(sink, this.#isPaused, () =>
-      this.#connections.delete(connection),
-    )
+    const connection = new GatedConnection(sink, this.#isPaused, () => this.#connections.delete(connection))
     this.#connections.add(connection)
     connection.attach(this.#node.broker.connect(connection, peer))
     return connection
