@@ -254,11 +254,7 @@ export class Partition {
     return result
   }
 
-  /**
-   * Appends what the leader sent, and takes over its marks.
-   *
-   * @throws KafkaError when the records are not what comes next
-   */
+  /** Appends what the leader sent, and takes over its marks. @throws KafkaError when the records are not what comes next */
   appendAsFollower({ records, highWatermark, logStartOffset }: ReplicaFetchData): void {
     const { log } = this
     // What the leader has never changes: in the same process its followers may hold the same bytes.
@@ -367,9 +363,14 @@ export class Partition {
     this.#changed()
   }
 
-  /** For the broker's upkeep: the log, if it was opened and is not offline. */
+  /** The log, if it was opened and is not offline. */
   get openedLog(): Log | undefined {
     return this.#failure === undefined ? this.#log : undefined
+  }
+
+  /** The same, offline or not, for onlookers who read no files. */
+  get knownLog() {
+    return this.#log
   }
 
   #view(): LeaderView {

@@ -9,7 +9,7 @@ import type { Turns } from '../util/turns.ts'
  * counts is that of the call: what it finds is told later, as the broker may run in another thread.
  */
 export interface Witness {
-  /** For each partition how far the broker knows its records to be replicated; undefined where it has no open log. */
+  /** For each partition how far the broker knows its records to be replicated; undefined where it has opened no log. */
   replicated(partitions: readonly PartitionName[]): Later<(Replicated | undefined)[]>
   /** How far the broker's log goes without having others than these records. Undefined when it has no log. */
   held(partition: PartitionName, had: Replicated): Later<Replicated | undefined>
@@ -59,7 +59,8 @@ export class LogWitness implements Witness {
 
   replicated(partitions: readonly PartitionName[]): Later<(Replicated | undefined)[]> {
     const found = partitions.map(name => {
-      const log = this.#find(name)?.openedLog
+      // A leader whose log has failed still knows what it had shown.
+      const log = this.#find(name)?.knownLog
       return log && replicatedIn(log, log.highWatermark)
     })
     return Later.of(this.#turns, found)

@@ -29,6 +29,8 @@ const KEPT_SEEDS: readonly [seed: number, found: string, plan?: WantedClusterPla
   [52104, 'a follower was sent a batch in the midst of which the log of its leader begins'],
   [52270, 'a log was not cut while offsets of other logs were being written'],
   [54163, 'a broker began on a disk that cannot be read, and could not tell whose log a directory has', BAD_DISKS],
+  [60421, 'a leader whose log had failed was not asked how far it had been replicated, so that no loss was told'],
+  [60471, 'the checkers took what a log could not flush before it failed for safe from the power'],
 ]
 
 /** What was broken with the seeds, with how to see it again. */

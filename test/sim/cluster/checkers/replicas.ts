@@ -240,6 +240,12 @@ export class Replicas implements Checker {
     this.#struck.delete(id)
     this.#cluster.do(() => {
       for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
+        // What a log that failed could not flush goes with the power, too.
+        if (partition.failure !== undefined && kind === 'power') {
+          const committed = this.#logOf(partition)
+          const durable = partition.knownLog ? this.#durable(committed, id, partition.knownLog) : 0
+          committed.held.set(id, Math.min(committed.held.get(id) ?? 0, durable))
+        }
         const log = partition.openedLog
         const atStrike = struck?.get(partition.key)
         // A log that the process opened after it was struck, nobody has seen.
