@@ -260,7 +260,7 @@ export class Partition {
     // What the leader has never changes: in the same process its followers may hold the same bytes.
     if (records.length > 0) {
       const bytes = records.length === 1 ? records[0] : concat(records)
-      beginWithinBatch(log, bytes)
+      beginWithinBatch(log, bytes, logStartOffset)
       log.appendAsFollower(bytes, { leaderEpoch: this.leaderEpoch, immutable: true })
     }
     const moved = log.updateHighWatermark(highWatermark)

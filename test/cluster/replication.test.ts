@@ -68,6 +68,25 @@ describe('a replicated partition', () => {
     expect(world.log(3, 't')).toMatchObject({ logStartOffset: 2, logEndOffset: 4 })
   })
 
+  it('is followed by somebody with another history where its log begins within a batch', () => {
+    const world = new ClusterWorld()
+    world.topic('t', [[1, 2, 3]])
+    world.part([1], [2, 3])
+    for (const value of ['lost 0', 'lost 1', 'lost 2', 'lost 3']) world.produced(1, 't', value, { acks: 1 })
+    world.env.advance(2 * SESSION_MS)
+    for (const values of [
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+      expect(world.produced(2, 't', values)).toBe('NONE')
+    expect(world.deleted(2, 't', 3)).toEqual({ error: 'NONE', lowWatermark: 3 })
+    world.heal()
+    world.env.advance(5000)
+    expect(world.partition('t').isr.toSorted()).toEqual([1, 2, 3])
+    for (const id of [1, 2, 3]) expect(world.log(id, 't')).toMatchObject({ logStartOffset: 3, logEndOffset: 4 })
+    expect(world.stored(1, 't')).toEqual(['c', 'd'])
+  })
+
   it('keeps the high watermark where it is while too few are in sync, whatever the acks', () => {
     const world = new ClusterWorld()
     world.topic('t', [[1, 2, 3]], { 'min.insync.replicas': '2' })
