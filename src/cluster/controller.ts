@@ -192,6 +192,11 @@ export class Controller {
     return Math.min(this.#nextOffset, this.#log.highWatermark)
   }
 
+  /** The offset behind the last record that a broker said it has; 0 for one that is not told. */
+  heardBy(brokerId: number): number {
+    return this.#subscriptions.get(brokerId)?.heard ?? 0
+  }
+
   /** What was set for all brokers at run time counts for the defaults of topics. */
   #applied(record: AppliedRecord, image: MetadataImage): void {
     this.#history.push(record)

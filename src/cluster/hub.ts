@@ -141,6 +141,11 @@ export class Hub {
     return this.#controller.metadataOffset
   }
 
+  /** See {@link Controller.heardBy}. */
+  heardBy(brokerId: number): number {
+    return this.#controller.heardBy(brokerId)
+  }
+
   /**
    * Makes topics, as a CreateTopics request would.
    *

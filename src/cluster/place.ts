@@ -63,7 +63,6 @@ export class Place implements Uplink {
   #state: BrokerState = 'stopped'
   #peer: Peer | undefined
   #brokerEpoch = -1
-  #metadataOffset = 0
 
   constructor(id: number, options: PlaceOptions) {
     this.id = id
@@ -91,25 +90,15 @@ export class Place implements Uplink {
     return this.#brokerEpoch
   }
 
-  /** The offset behind the last metadata record that the process is known to have. */
-  get metadataOffset(): number {
-    return this.#metadataOffset
-  }
-
   attach(peer: Peer): void {
     const { network, controller } = this.#options
     this.#state = 'running'
     this.#peer = peer
     this.#brokerEpoch = -1
-    this.#metadataOffset = 0
     network.start(this.id)
-    controller().subscribe(this.id, update => {
-      const heard = network.call(CONTROLLER, this.id, CONTROLLER_TIMEOUT_MS, () => peer.metadata(update))
-      heard.whenSettled((offset = 0) => {
-        if (this.#peer === peer) this.#metadataOffset = Math.max(this.#metadataOffset, offset)
-      })
-      return heard
-    })
+    controller().subscribe(this.id, update =>
+      network.call(CONTROLLER, this.id, CONTROLLER_TIMEOUT_MS, () => peer.metadata(update)),
+    )
   }
 
   detach(state: 'stopped' | 'killed'): void {

@@ -27,10 +27,10 @@ function brokerTrouble(hub: Hub, id: number): string | undefined {
   if (!reachesController(hub, id)) {
     return registered?.fenced === false ? `broker ${id} is not fenced yet` : undefined
   }
-  const { brokerEpoch, metadataOffset } = hub.place(id)
+  const { brokerEpoch } = hub.place(id)
   if (registered === undefined || registered.brokerEpoch !== brokerEpoch) return `broker ${id} is not registered yet`
   if (registered.fenced) return `broker ${id} is fenced`
-  return metadataOffset < hub.metadataOffset ? `broker ${id} lacks metadata` : undefined
+  return hub.heardBy(id) < hub.metadataOffset ? `broker ${id} lacks metadata` : undefined
 }
 
 /** Whether a broker runs and can talk with the controller, both ways. */
