@@ -3,10 +3,7 @@
  * to it.
  */
 
-import { describeBroker } from '../broker/describe.ts'
-import { evictMembers } from '../broker/evict.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
-import type { NamedFault } from '../broker/faults/named-faults.ts'
 import { viewGroup } from '../broker/group-view.ts'
 import { isInternalTopic } from '../broker/internal-topics.ts'
 import type { RequestFilter } from '../broker/request-log.ts'
@@ -25,35 +22,17 @@ import type { AdvanceOptions, BrokerMethods, BrokerSnapshot, FaultId, GroupGoal 
 import { OttlaError } from './errors.ts'
 import { describeGoal, describeGroupView, isReached } from './group-goal.ts'
 import { inEvent } from './in-event.ts'
-import { LocalFaults, lastToGo } from './local-faults.ts'
+import { LocalCalls } from './local-calls.ts'
+import { lastToGo } from './local-faults.ts'
 import type { SystemEnv } from './system-env.ts'
-import { Waits } from './waits.ts'
 
-export class LocalMethods implements BrokerMethods {
-  readonly #env: SystemEnv
+export class LocalMethods extends LocalCalls implements BrokerMethods {
   readonly #cluster: StandaloneCluster
   readonly #snapshots = new Map<number, ClusterSnapshot>()
-  readonly #faults: LocalFaults
-  readonly #waits: Waits
 
   constructor(env: SystemEnv, cluster: StandaloneCluster) {
-    this.#env = env
+    super(env, () => cluster.broker)
     this.#cluster = cluster
-    this.#waits = new Waits(env)
-    this.#faults = new LocalFaults(env, () => cluster.broker)
-  }
-
-  /** Ends what waits. */
-  close(): void {
-    this.#waits.close()
-  }
-
-  async describe() {
-    return describeBroker(this.#cluster.broker)
-  }
-
-  async requests(filter?: RequestFilter) {
-    return this.#cluster.broker.requestLog.records(filter)
   }
 
   async trace(filter?: RequestFilter) {
@@ -61,16 +40,16 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async now() {
-    return this.#env.now()
+    return this.env.now()
   }
 
   async advance(time: number | string, options?: AdvanceOptions) {
-    advanceClock(this.#env, time, options)
+    advanceClock(this.env, time, options)
   }
 
   async reset() {
     const memory = this.#inMemory('reset')
-    await this.#env.settled(() => memory.reset())
+    await this.env.settled(() => memory.reset())
   }
 
   async snapshot(): Promise<BrokerSnapshot> {
@@ -84,7 +63,7 @@ export class LocalMethods implements BrokerMethods {
     const memory = this.#inMemory('restore')
     const snapshot = clusterId === memory.clusterId ? this.#snapshots.get(id) : undefined
     if (snapshot === undefined) throw new OttlaError('OTTLA_INVALID_OPTION', 'this is no snapshot of this broker')
-    await this.#env.settled(() => memory.restore(snapshot))
+    await this.env.settled(() => memory.restore(snapshot))
   }
 
   #inMemory(method: string): MemoryCluster {
@@ -96,24 +75,16 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async addFault(rule: FaultRule) {
-    return this.#faults.add(rule)
-  }
-
-  async addNamedFault(named: NamedFault) {
-    return this.#faults.addNamed(named)
-  }
-
-  async endFault(id: FaultId) {
-    this.#faults.end(id)
+    return this.faults.add(rule)
   }
 
   async faultCount(id: FaultId) {
-    return this.#faults.count(id)
+    return this.faults.count(id)
   }
 
   async metBy(id: FaultId, count: number, timeoutMs: number) {
-    const met = () => this.#faults.count(id)
-    await this.#waits.for<true>({
+    const met = () => this.faults.count(id)
+    await this.waits.for<true>({
       what: `${count} requests that meet the fault`,
       timeoutMs,
       look: () => met() >= count || undefined,
@@ -122,12 +93,12 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async heldBy(id: FaultId) {
-    return this.#faults.held(id).length
+    return this.faults.held(id).length
   }
 
   async arrivedAt(id: FaultId, count: number, timeoutMs: number) {
-    const held = () => this.#faults.held(id).length
-    await this.#waits.for<true>({
+    const held = () => this.faults.held(id).length
+    await this.waits.for<true>({
       what: `${count} requests at the gate`,
       timeoutMs,
       look: () => held() >= count || undefined,
@@ -136,16 +107,16 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async releaseFrom(id: FaultId, count?: number) {
-    return this.#faults.release(id, lastToGo(this.#faults.held(id), count))
+    return this.faults.release(id, lastToGo(this.faults.held(id), count))
   }
 
   async createTopic(topic: TopicDeclaration) {
-    const refused = await this.#env.settled(() => this.#cluster.cluster.createTopics([topic]))
+    const refused = await this.env.settled(() => this.#cluster.cluster.createTopics([topic]))
     if (refused !== undefined) throw new OttlaError('OTTLA_INVALID_OPTION', refused.message, { cause: refused })
   }
 
   async recordsOf(topic: string, { count = 0, timeoutMs }: { count?: number; timeoutMs: number }) {
-    return this.#waits.for({
+    return this.waits.for({
       what: `${count} records in topic ${topic}`,
       timeoutMs,
       look: () => this.#recordsIf(topic, count),
@@ -155,7 +126,7 @@ export class LocalMethods implements BrokerMethods {
 
   /** Counting by offsets first: reading is dear, and one look is taken after each event. */
   #recordsIf(topic: string, count: number): TopicRecord[] | undefined {
-    const { broker } = this.#cluster
+    const { broker } = this
     if (countRecords(broker, topic) < count) return undefined
     if (!broker.image.topicsByName.has(topic)) return []
     const records = readTopic(broker, topic)
@@ -163,7 +134,7 @@ export class LocalMethods implements BrokerMethods {
   }
 
   #seenIn(topic: string): string {
-    const { broker } = this.#cluster
+    const { broker } = this
     if (!broker.image.topicsByName.has(topic)) {
       const others = [...broker.image.topicsByName.keys()].filter(name => !isInternalTopic(name))
       return `no such topic, but ${others.join(', ') || 'none'}`
@@ -172,21 +143,21 @@ export class LocalMethods implements BrokerMethods {
   }
 
   async produceTo(topic: string, records: readonly TopicRecordInput[]) {
-    if (!this.#cluster.broker.image.topicsByName.has(topic)) await this.createTopic({ name: topic })
-    return inEvent(this.#env, () => appendToTopic(this.#cluster.broker, topic, records))
+    if (!this.broker.image.topicsByName.has(topic)) await this.createTopic({ name: topic })
+    return inEvent(this.env, () => appendToTopic(this.broker, topic, records))
   }
 
   async clearTopic(topic: string) {
-    inEvent(this.#env, () => clearTopic(this.#cluster.broker, topic))
+    inEvent(this.env, () => clearTopic(this.broker, topic))
   }
 
   async viewGroup(groupId: string) {
-    return viewGroup(this.#cluster.broker, groupId)
+    return viewGroup(this.broker, groupId)
   }
 
   async awaitGroup(groupId: string, goal: GroupGoal, timeoutMs: number) {
-    const view = () => viewGroup(this.#cluster.broker, groupId)
-    return this.#waits.for({
+    const view = () => viewGroup(this.broker, groupId)
+    return this.waits.for({
       what: describeGoal(groupId, goal),
       timeoutMs,
       look: () => {
@@ -195,10 +166,5 @@ export class LocalMethods implements BrokerMethods {
       },
       seen: () => describeGroupView(view()),
     })
-  }
-
-  async evictMembers(groupId?: string) {
-    const reason = 'a test took it out'
-    return inEvent(this.#env, () => evictMembers(this.#cluster.broker, { groupId, reason }))
   }
 }

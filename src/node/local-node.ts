@@ -2,61 +2,25 @@
  * What one broker of a cluster does in the thread in which it runs when it is asked: the one implementation of {@link NodeMethods}; all others
  * pass calls on to it.
  */
-import type { Broker } from '../broker/broker.ts'
 import type { BrokerCounts } from '../broker/counters.ts'
-import { describeBroker } from '../broker/describe.ts'
-import { evictMembers } from '../broker/evict.ts'
 import type { FaultRule } from '../broker/faults/fault-rule.ts'
-import type { NamedFault } from '../broker/faults/named-faults.ts'
 import type { TallyCells } from '../broker/faults/tally.ts'
 import { coordinatedGroup } from '../broker/group-view.ts'
 import { CONSUMER_OFFSETS } from '../broker/internal-topics.ts'
 import type { Partition } from '../broker/partition.ts'
-import type { RequestFilter } from '../broker/request-log.ts'
 import { appendToPartition, clearPartition, readPartition, type TopicRecordInput } from '../broker/topic-access.ts'
 import { KafkaError } from '../protocol/errors.ts'
 import type { FaultId } from './broker-methods.ts'
 import { OttlaError } from './errors.ts'
 import { inEvent } from './in-event.ts'
-import { LocalFaults } from './local-faults.ts'
+import { LocalCalls } from './local-calls.ts'
 import type { NodeMethods } from './node-methods.ts'
-import type { SystemEnv } from './system-env.ts'
-import { Waits } from './waits.ts'
 
-export class LocalNode implements NodeMethods {
-  readonly #env: SystemEnv
-  readonly #brokerNow: () => Broker
-  readonly #faults: LocalFaults
-  readonly #waits: Waits
+export class LocalNode extends LocalCalls implements NodeMethods {
   /** How many events there were since somebody asked first, and who waits for the next. */
   #events = 1
   #countEvents: (() => void) | undefined
   readonly #watching: ((events: number) => void)[] = []
-
-  /** @param broker the broker as it is now: another after it was started again */
-  constructor(env: SystemEnv, broker: () => Broker) {
-    this.#env = env
-    this.#brokerNow = broker
-    this.#faults = new LocalFaults(env, broker)
-    this.#waits = new Waits(env)
-  }
-
-  get #broker(): Broker {
-    return this.#brokerNow()
-  }
-
-  /** Ends what waits. */
-  close(): void {
-    this.#waits.close()
-  }
-
-  async describe() {
-    return describeBroker(this.#broker)
-  }
-
-  async requests(filter?: RequestFilter) {
-    return this.#broker.requestLog.records(filter)
-  }
 
   async offsetsOf(topicId: string, partitions: readonly number[]) {
     return partitions.map(index => {
@@ -67,14 +31,14 @@ export class LocalNode implements NodeMethods {
   }
 
   async readRecords(topicId: string, partitions: readonly number[]) {
-    return partitions.map(index => readPartition(this.#broker, this.#led(topicId, index)))
+    return partitions.map(index => readPartition(this.broker, this.#led(topicId, index)))
   }
 
   async appendRecords(topicId: string, index: number, records: readonly TopicRecordInput[], timeoutMs: number) {
     const partition = this.#led(topicId, index)
     const { leaderEpoch, topic } = partition
-    const baseOffset = inEvent(this.#env, () => appendToPartition(this.#broker, partition, records))
-    return this.#waits.for({
+    const baseOffset = inEvent(this.env, () => appendToPartition(this.broker, partition, records))
+    return this.waits.for({
       what: `${records.length} records to be in all in-sync replicas of ${topic}-${index}`,
       timeoutMs,
       look: () => {
@@ -88,14 +52,14 @@ export class LocalNode implements NodeMethods {
 
   async clearRecords(topicId: string, partitions: readonly number[]) {
     const led = partitions.map(index => this.#led(topicId, index))
-    inEvent(this.#env, () => {
-      for (const partition of led) clearPartition(this.#broker, partition)
+    inEvent(this.env, () => {
+      for (const partition of led) clearPartition(this.broker, partition)
     })
   }
 
   /** @throws KafkaError when somebody else leads it, as far as this broker knows */
   #led(topicId: string, index: number): Partition {
-    const { replicas, id, image } = this.#broker
+    const { replicas, id, image } = this.broker
     const partition = replicas.find(topicId, index)
     if (partition?.isLeader) return partition
     const name = `${image.topicsById.get(topicId)?.name ?? topicId}-${index}`
@@ -103,16 +67,16 @@ export class LocalNode implements NodeMethods {
   }
 
   async coordinatedGroup(groupId: string) {
-    const { groups, id } = this.#broker
+    const { groups, id } = this.broker
     const partition = groups.partitionFor(groupId)
     if (groups.machine(partition) === undefined) {
       throw new KafkaError('LEADER_NOT_AVAILABLE', `broker ${id} has not loaded ${CONSUMER_OFFSETS}-${partition}`)
     }
-    return coordinatedGroup(this.#broker, groupId)
+    return coordinatedGroup(this.broker, groupId)
   }
 
   changed(since: number): Promise<number> {
-    this.#countEvents ??= this.#env.afterEvents(() => {
+    this.#countEvents ??= this.env.afterEvents(() => {
       this.#events++
       for (const resolve of this.#watching.splice(0)) resolve(this.#events)
     })
@@ -121,39 +85,26 @@ export class LocalNode implements NodeMethods {
   }
 
   async loadedCoordinators() {
-    const { groups, image } = this.#broker
+    const { groups, image } = this.broker
     const partitions = image.topicsByName.get(CONSUMER_OFFSETS)?.partitions ?? []
     return partitions.map(({ partitionId }) => partitionId).filter(id => groups.machine(id) !== undefined)
   }
 
   async counters(): Promise<BrokerCounts> {
-    const { requests, topics, refusedConnections } = this.#broker.counters
+    const { requests, topics, refusedConnections } = this.broker.counters
     return { requests, topics, refusedConnections }
   }
 
-  async evictMembers(groupId?: string) {
-    const reason = 'a test took it out'
-    return inEvent(this.#env, () => evictMembers(this.#broker, { groupId, reason }))
-  }
-
   async addFault(rule: FaultRule, tally: TallyCells) {
-    return this.#faults.add(rule, tally)
-  }
-
-  async addNamedFault(named: NamedFault) {
-    return this.#faults.addNamed(named)
-  }
-
-  async endFault(id: FaultId) {
-    this.#faults.end(id)
+    return this.faults.add(rule, tally)
   }
 
   async heldBy(id: FaultId) {
-    return this.#faults.held(id)
+    return this.faults.held(id)
   }
 
   async releaseFrom(id: FaultId, last?: number) {
-    return this.#faults.release(id, last)
+    return this.faults.release(id, last)
   }
 }
 

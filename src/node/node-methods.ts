@@ -16,13 +16,13 @@ export interface LedOffsets extends ReadableOffsets {
   readonly highWatermarkLags: boolean
 }
 
-/** What both kinds of brokers can do, for a broker of a cluster without waiting. */
-type Shared = Pick<BrokerMethods, 'describe' | 'requests' | 'evictMembers' | 'addNamedFault' | 'endFault'>
+/** What both kinds of brokers can do, in the same way. */
+export type SharedMethods = Pick<BrokerMethods, 'describe' | 'requests' | 'evictMembers' | 'addNamedFault' | 'endFault'>
 
 /**
  * Arguments and results can be cloned. Whoever does not lead what is asked for throws a `KafkaError`, NOT_LEADER_OR_FOLLOWER as a rule.
  */
-export interface NodeMethods extends Shared {
+export interface NodeMethods extends SharedMethods {
   /** Of partitions of one topic, in their order. */
   offsetsOf(topicId: string, partitions: readonly number[]): Promise<LedOffsets[]>
   /** Everything below the high watermarks, for each of the partitions. */
