@@ -104,6 +104,31 @@ describe('a replicated partition', () => {
     expect(world.partition('t').isr).toEqual([1, 2])
     expect(world.latest(1, 't')).toBe(2)
   })
+
+  it('says NOT_ENOUGH_REPLICAS_AFTER_APPEND only when the ISR shrank between the last step of the high watermark and the look at it', () => {
+    const world = new ClusterWorld()
+    world.topic('t', [[1, 2]], { 'min.insync.replicas': '2' })
+    world.cut(1, 2)
+    const answer = world.produce(1, 't', 'a', { timeoutMs: 1_000_000 })
+    const { topicId } = world.cluster.image.topicsByName.get('t') as { topicId: string }
+    const partition = world.cluster.broker(1).replicas.leaderById(topicId, 0)
+    // What Kafka's threads can do in this order, and here nothing but a test: the follower has it, it leaves, and then only the request is
+    // looked at.
+    const fetched = {
+      topicId,
+      partitionId: 0,
+      currentLeaderEpoch: 0,
+      lastFetchedEpoch: 0,
+      logStartOffset: 0,
+      maxBytes: 1,
+    }
+    partition.followerFetched(2, world.cluster.broker(2).brokerEpoch, { ...fetched, fetchOffset: 1 })
+    partition.update({ ...partition.image, isr: [1], partitionEpoch: partition.image.partitionEpoch + 1 })
+    expect(partition.highWatermark).toBe(1)
+    expect(answer()).toBeUndefined()
+    world.env.settle()
+    expect(answer()).toBe('NOT_ENOUGH_REPLICAS_AFTER_APPEND')
+  })
 })
 
 describe('a leader that dies', () => {

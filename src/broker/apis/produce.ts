@@ -175,24 +175,31 @@ function failed(parts: Part[]): boolean {
 
 /** Undefined when everything is stored already, in as many replicas as the producer wants. */
 function waitUntilStored(parts: Part[], request: Request, context: RequestContext): Later<true> | undefined {
-  const waiting = parts.filter(({ partition }) => partition !== undefined)
-  const isStored = (part: Part) => stored(part, request.acks)
-  if (waiting.every(isStored)) return undefined
+  let waiting = parts.filter(({ partition }) => partition !== undefined)
+  // Each is asked until it has an answer and not again, as in Kafka: what was stored stays so, whatever becomes of the ISR while
+  // the request waits for other partitions.
+  const areStored = () => {
+    waiting = waiting.filter(part => !stored(part, request.acks))
+    return waiting.length === 0
+  }
+  if (areStored()) return undefined
   return context.broker.purgatory.wait<true>(
     context.connectionId,
     waiting.map(({ partition }) => (partition as Partition).key),
     request.timeoutMs,
-    () => waiting.every(isStored) || undefined,
+    () => areStored() || undefined,
     () => {
-      for (const part of waiting) {
-        if (!isStored(part)) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
-      }
+      if (!areStored()) for (const part of waiting) part.response.errorCode = ERROR_CODES.REQUEST_TIMED_OUT
       return true
     },
   )
 }
 
-/** True when there is nothing more to wait for, for better or worse. */
+/**
+ * True when there is nothing more to wait for, for better or worse (`Partition.checkEnoughReplicasReachOffset`). The high watermark
+ * stands still while the ISR is under the minimum, so a producer learns that the ISR is too small after the append only when it shrank
+ * between the last step of the high watermark and this look at it: otherwise it waits on.
+ */
 function stored(part: Part, acks: number): boolean {
   const partition = part.partition as Partition
   const endOffset = part.endOffset as number
