@@ -1,8 +1,10 @@
+import { coordinatorPartition } from '../../core/java-hash.ts'
 import { findCoordinator } from '../../protocol/apis/find-coordinator.ts'
 import { ERROR_CODES, type ErrorName } from '../../protocol/errors.ts'
 import type { Broker } from '../broker.ts'
 import { handler } from '../handler.ts'
 import { CONSUMER_OFFSETS } from '../internal-topics.ts'
+import { isActive } from '../metadata/image.ts'
 
 /**
  * Where a group or a transactional id has its coordinator (`KafkaApis.handleFindCoordinatorRequest`). The topic of the groups
@@ -29,15 +31,20 @@ export const findCoordinatorHandler = handler(
     return {
       coordinators: request.coordinatorKeys.map(key => {
         const { error, ...node } = locate(broker, request.keyType, key)
-        return { key, errorCode: ERROR_CODES[error], errorMessage: error === 'NONE' ? '' : error, ...node }
+        return { key, errorCode: ERROR_CODES[error], errorMessage: error === 'INVALID_REQUEST' ? error : '', ...node }
       }),
     }
   },
-  { differs: ['The coordinator of a transactional id is the broker that is asked, until there are transactions.'] },
+  {
+    differs: [
+      'Until there are transactions a transactional id has no coordinator: whom the answer names will refuse InitProducerId. ' +
+        'It is one of the brokers that run, the same whoever is asked, and another when brokers come or go; `__transaction_state` is not made.',
+    ],
+  },
 )
 
 function locate(broker: Broker, keyType: number, key: string): Coordinator {
-  if (keyType === TRANSACTION) return node(broker, broker.id)
+  if (keyType === TRANSACTION) return node(broker, refuserOf(broker, key))
   if (keyType !== GROUP) return nowhere('INVALID_REQUEST')
   const topic = broker.image.topicsByName.get(CONSUMER_OFFSETS)
   if (topic === undefined) {
@@ -45,6 +52,16 @@ function locate(broker: Broker, keyType: number, key: string): Coordinator {
     return nowhere('COORDINATOR_NOT_AVAILABLE')
   }
   return node(broker, topic.partitions[broker.groups.partitionFor(key)]?.leader ?? -1)
+}
+
+/**
+ * Any broker can say that there are no transactions. All name the same one nevertheless, as they do in Kafka: two that each
+ * name themselves would look like a cluster whose brokers know different things.
+ */
+function refuserOf({ image }: Broker, transactionalId: string): number {
+  const active = [...image.brokers.values()].filter(isActive).map(({ brokerId }) => brokerId)
+  active.sort((a, b) => a - b)
+  return active[coordinatorPartition(transactionalId, active.length)] ?? -1
 }
 
 function node(broker: Broker, nodeId: number): Coordinator {
