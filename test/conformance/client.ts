@@ -100,7 +100,11 @@ export interface ProduceOptions {
 }
 
 /** What a member of a group told, in the order in which it happened. */
-export type MemberEvent = { event: 'assigned'; partitions: number[] } | ({ event: 'record' } & ConsumedRecord)
+export type MemberEvent =
+  | { event: 'assigned'; partitions: number[] }
+  | ({ event: 'record' } & ConsumedRecord)
+  /** The consumer ended with an error, and the program made another one, which knows nothing of it. */
+  | { event: 'anew' }
 
 export interface TopicDescription {
   partitions: number
@@ -139,6 +143,8 @@ export interface ConformanceClient {
 
 /** What the programs of some clients do besides, for the run in which brokers fail. */
 export interface FailoverVerbs {
+  /** Why the client does not always begin at a commit: it may go on from where it has been itself. */
+  goesOnFromItsOwn?: string
   /** Starts the producer; returns at once. */
   keepProducing(call: Call, options: KeepProducingOptions): SteadyProducer
   /** As `join`, and tells of records and assignments in the order in which they came. */

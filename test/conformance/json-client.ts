@@ -28,6 +28,7 @@ type DriverEvent =
   | ({ event: 'unacknowledged'; message: string } & Acknowledgement)
   | { event: 'assigned'; partitions: number[] }
   | ({ event: 'record' } & ConsumedRecord)
+  | { event: 'anew' }
   | { event: 'result'; value: unknown }
   | { event: 'error'; message: string }
 
@@ -91,7 +92,7 @@ class JsonProcess implements Member, OpenProducer, SteadyProducer {
   }
 
   #take(event: DriverEvent): void {
-    if (event.event === 'assigned' || event.event === 'record') this.#tell?.(event)
+    if (event.event === 'assigned' || event.event === 'record' || event.event === 'anew') this.#tell?.(event)
     if (event.event === 'assigned') this.assignments.push(event.partitions)
     else if (event.event === 'record') this.records.push(recordOf(event))
     else if (event.event === 'acknowledged') this.acknowledged.push(event)

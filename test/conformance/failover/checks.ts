@@ -11,13 +11,15 @@ export interface Stored {
   value: string
 }
 
-/** A record as a member got it: after its how-manyeth assignment. */
+/** A record as a member got it: after its how-manyeth assignment. A member that began anew is another one. */
 export interface Reading {
   member: string
   assignment: number
   partition: number
   offset: number
   value: string
+  /** It begins where this member had been before: see `withReturns`. */
+  returns?: boolean
 }
 
 /** Offsets of a partition that the cluster says it lost: from `from` up to, and without, `to`. */
@@ -113,17 +115,25 @@ export function checkRead(readings: readonly Reading[], stored: StoredPartitions
 }
 
 /**
- * For a client that, after an assignment, still hands on what it had read before: where a member goes back it begins anew, as if it had been
- * assigned the partition at that moment.
+ * For a client that also goes on from where it has been before, without asking what is committed. It takes a new beginning for what it is:
+ * where a member goes back, or on to a place at which it has been, it begins anew, as if it had been assigned the partition at that moment.
+ * Nobody else's place is its own: one that it has not read up to is still a gap, or has to be committed.
  */
-export function withLateAssignments(readings: readonly Reading[]): Reading[] {
-  const positions = new Map<string, { offset: number; late: number }>()
+export function withReturns(readings: readonly Reading[]): Reading[] {
+  const places = new Map<string, Set<number>>()
+  const runs = new Map<string, { next: number; count: number }>()
   return readings.map(reading => {
-    const run = `${reading.member}/${reading.assignment}/${reading.partition}`
-    const before = positions.get(run)
-    const late = (before?.late ?? 0) + (before !== undefined && reading.offset <= before.offset ? 1 : 0)
-    positions.set(run, { offset: reading.offset, late })
-    return { ...reading, assignment: reading.assignment + late / 1000 }
+    const { member, assignment, partition, offset } = reading
+    const own = places.get(`${member}/${partition}`) ?? new Set()
+    places.set(`${member}/${partition}`, own)
+    const before = runs.get(`${member}/${assignment}/${partition}`)
+    const hasBeenHere = own.has(offset)
+    const isAnew = before !== undefined && offset !== before.next && (offset < before.next || hasBeenHere)
+    const count = (before?.count ?? 0) + (isAnew ? 1 : 0)
+    own.add(offset + 1)
+    runs.set(`${member}/${assignment}/${partition}`, { next: offset + 1, count })
+    const returns = hasBeenHere && (isAnew || before === undefined)
+    return { ...reading, assignment: assignment + count / 1000, ...(returns && { returns }) }
   })
 }
 
@@ -143,18 +153,18 @@ export function checkCommitted(commits: readonly number[], seen: readonly number
   return []
 }
 
-/** After an assignment a member goes on from a commit, or from the beginning when there was none. */
+/** After an assignment a member goes on from a commit, or from the beginning when there was none, or returns, where `withReturns` says so. */
 export function checkResumed(
   readings: readonly Reading[],
   commits: (partition: number) => readonly number[],
 ): string[] {
   const problems = new Problems()
   const runs = new Set<string>()
-  for (const { member, assignment, partition, offset } of readings) {
+  for (const { member, assignment, partition, offset, returns } of readings) {
     const run = `${member}/${assignment}/${partition}`
     if (runs.has(run)) continue
     runs.add(run)
-    if (offset !== 0 && !commits(partition).includes(offset)) {
+    if (offset !== 0 && !returns && !commits(partition).includes(offset)) {
       problems.add('began where nobody committed', `${member} at ${partition}@${offset}`)
     }
   }

@@ -18,14 +18,7 @@ import { platformatic } from '../platformatic/client.ts'
 import { confluentKafka } from '../python/confluent.ts'
 import { removeScratch } from '../scratch.ts'
 import { storedBytes, storedRecords } from '../wire.ts'
-import {
-  checkCommitted,
-  checkRead,
-  checkResumed,
-  checkStored,
-  type StoredPartitions,
-  withLateAssignments,
-} from './checks.ts'
+import { checkCommitted, checkRead, checkResumed, checkStored, type StoredPartitions, withReturns } from './checks.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { causeFaults, loseRecords } from './faults.ts'
 import { commitsIn } from './offsets-topic.ts'
@@ -102,8 +95,7 @@ async function problemsOf(cluster: RunningCluster, work: Workload, watch: Commit
   const commits = (await allCommits(cluster)).filter(({ group }) => group === work.group)
   const offsets = (partition: number) =>
     commits.filter(each => each.partition === partition).map(({ offset }) => offset)
-  // @platformatic/kafka tells of an assignment before it has handed on all that it had.
-  const readings = work.client === platformatic ? withLateAssignments(work.readings) : work.readings
+  const readings = work.client.goesOnFromItsOwn ? withReturns(work.readings) : work.readings
   const problems = [
     ...checkStored(work.producer.acknowledged, stored),
     ...checkRead(readings, stored),

@@ -45,12 +45,15 @@ export class Workload {
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         patient: true,
       } as const
+      let consumers = 1
       let assignment = 0
       return client.joinAndTell(call(name), options, event => {
-        if (event.event === 'assigned') assignment++
+        if (event.event === 'anew') consumers++
+        else if (event.event === 'assigned') assignment++
         else {
           const { partition, offset, value } = event
-          this.readings.push({ member: name, assignment, partition, offset, value: value ?? '' })
+          const member = consumers === 1 ? name : `${name}, begun ${consumers} times`
+          this.readings.push({ member, assignment, partition, offset, value: value ?? '' })
         }
       })
     })

@@ -19,6 +19,8 @@ export const platformatic: FailoverClient = {
       'the consumer ends with an error, because the topic has a new id, and is started anew',
   },
   endsWithTopic: true,
+  goesOnFromItsOwn:
+    'when a partition gets another leader while it waits for the old one, it asks both and hands on what both answer; what it had asked for before an assignment it hands on after it; and where its group has committed nothing it stays where it is',
   requests: {
     versions: {
       ApiVersions: [3],

@@ -122,6 +122,7 @@ async function join(options) {
       if (!options.patient) throw error
       process.stderr.write(`begins anew after ${error.message}\n`)
       if ((await Promise.race([leaving, new Promise(resolve => setTimeout(resolve, 500))])) === 'left') return
+      emit('anew')
     }
   }
 }
