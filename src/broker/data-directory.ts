@@ -157,8 +157,9 @@ function prepare(
   }
   if (directory.cleanShutdown) {
     steps.push(() => storage.remove(CLEAN_SHUTDOWN_FILE))
-    steps.push(() => storage.syncDirectory(''))
   }
+  // A process that was killed may have renamed checkpoints that a power cut now would take back: what is read here is relied on.
+  steps.push(() => storage.syncDirectory(''))
   for (const name of storage.list('')) if (name.endsWith(DELETED_SUFFIX)) steps.push(() => storage.remove(name))
   const next = () => {
     const step = steps.shift()

@@ -29,6 +29,7 @@ export class CheckpointFile {
   #lines: (() => readonly string[]) | undefined
   #writing: Later<WriteResult> | undefined
   #next: Later<WriteResult> | undefined
+  #hasFailed = false
 
   constructor(storage: Storage, path: string, env: Env) {
     this.#storage = storage
@@ -65,6 +66,11 @@ export class CheckpointFile {
     return this.#next ?? this.#writing
   }
 
+  /** True after a write that failed, until one succeeds: nobody knows whether the file says the old or the new. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
   /** Settles once nothing is being written any more: with the failure of the last write, if it failed. */
   settled(): Later<WriteResult> {
     return this.writing ?? Later.of<WriteResult>(this.#env.turns, undefined)
@@ -77,6 +83,7 @@ export class CheckpointFile {
     const bytes = utf8Encode(`${[VERSION, lines.length, ...lines].join('\n')}\n`)
     this.#storage.replace(this.path, bytes).whenSettled(failure => {
       this.#writing = undefined
+      this.#hasFailed = failure !== undefined
       if (failure) this.#env.log('warn', 'cannot write a checkpoint', { path: this.path, error: failure.message })
       later.settle(failure)
       const next = this.#next

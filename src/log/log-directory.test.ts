@@ -95,6 +95,31 @@ it('begins a log under the name of a deleted one as a new one, while what was kn
   expect(utf8Decode(written)).toBe('0\n0\n')
 })
 
+it('tells where a log begins for good once that is written down, or the files before are gone for good', () => {
+  const env = new VirtualEnv()
+  const storage = new StubbornStorage({ turns: env.turns })
+  const open = () => new LogDirectory({ storage, env }).open('t-0', ID, { config: DEFAULT_LOG_CONFIG, platform })
+  const log = open()
+  for (const text of ['a', 'b', 'c']) append(log, batchOf([{ value: utf8Encode(text) }]))
+  env.settle()
+  log.deleteRecordsBefore(2)
+  expect([log.logStartOffset, log.durableStartOffset]).toEqual([2, 0])
+  expect(log.notingStart).toBeDefined()
+  env.settle()
+  expect([log.durableStartOffset, log.notingStart]).toEqual([2, undefined])
+  log.truncateFullyAndStartAt(100)
+  expect([log.logStartOffset, log.durableStartOffset]).toEqual([100, 2])
+  env.settle()
+  expect(log.durableStartOffset).toBe(100)
+  // A process that was killed may have removed files without a word.
+  storage.remove(CHECKPOINT_FILES.logStartOffset)
+  env.settle()
+  const next = open()
+  expect([next.logStartOffset, next.durableStartOffset]).toEqual([100, 0])
+  env.settle()
+  expect(next.durableStartOffset).toBe(100)
+})
+
 it('writes its checkpoints once when many logs go together', () => {
   const env = new VirtualEnv()
   const storage = new StubbornStorage({ turns: env.turns })

@@ -116,6 +116,10 @@ export class LogDirectory {
         cutting: offset =>
           this.#recoveryPoints.isAtMost(topicPartition, offset) ? undefined : this.#writeRecoveryPoints(),
         logStartMoved: () => this.#writeLogStartOffsets(),
+        notedLogStart: () => ({
+          offset: this.#logStartOffsets.atLeast(topicPartition),
+          writing: this.#logStartOffsets.writing,
+        }),
       },
     })
     this.#logs.set(topicPartition, log)

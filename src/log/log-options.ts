@@ -48,6 +48,8 @@ export interface LogListener {
    * may bring some of them back. They go at once where nothing is returned.
    */
   logStartMoved?(): Later<StorageFailure | undefined> | undefined
+  /** What is known on the disk of where the log begins: at least this offset; and what settles when that may be more. */
+  notedLogStart?(): { offset: number; writing: Later<StorageFailure | undefined> | undefined }
   /** The log is compacted, and the cleaner may find something in it: it was opened, rolled or cut, or the config changed. */
   toClean?(): void
 }

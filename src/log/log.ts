@@ -59,8 +59,7 @@ export class Log extends RetainedLog {
     if (loaded.wasCut) this.durability.truncated(loaded.endOffset)
     this.startOffset = Math.max(logStartOffset, this.local.segments.first.baseOffset)
     this.notedStart = this.startOffset
-    // What was removed before may yet come back, but only above what was written down.
-    this.removedBefore = logStartOffset > 0 ? 0 : this.startOffset
+    this.foundFirst(this.local.segments.first.baseOffset)
     if (this.startOffset > this.logEndOffset) this.#startOver(this.startOffset)
     // An epoch may begin at the log end, without a record yet.
     epochs.truncateFromEnd(this.logEndOffset + 1)
@@ -225,9 +224,7 @@ export class Log extends RetainedLog {
     this.local.startOver(offset)
     this.state.clear()
     this.durability.truncated(offset)
-    this.startOffset = offset
-    this.notedStart = offset
-    this.removedBefore = 0
+    this.beganAnew(offset)
   }
 
   #afterTruncation(): void {

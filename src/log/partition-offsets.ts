@@ -9,11 +9,9 @@ export class PartitionOffsets {
   readonly #file: CheckpointFile
   /** What was read or written last, by `topic-partition`. */
   #offsets: Map<string, number>
-  /** What was written before that: the file says it until the write is done. */
+  /** What the file said for sure before that: it may still, until the write is done. */
   #before: ReadonlyMap<string, number> = new Map()
-  /** The last write failed: the file says something else. */
-  #isBehind = false
-  /** So it does about a partition that is gone. */
+  /** The file says something else about a partition that is gone. */
   #hasForgotten = false
 
   constructor(storage: Storage, name: string, env: Env) {
@@ -55,12 +53,19 @@ export class PartitionOffsets {
     return this.writing === undefined || (this.#before.get(topicPartition) ?? 0) <= offset
   }
 
+  /** What whoever reads the file now, after a power cut or not, finds for this partition at least. */
+  atLeast(topicPartition: string): number {
+    const offset = this.get(topicPartition) ?? 0
+    if (!this.isBehind && this.writing === undefined) return offset
+    return Math.min(offset, this.#before.get(topicPartition) ?? 0)
+  }
+
   /** Writes what `offsets` returns when it is its turn, unless that is what is there already. */
   write(offsets: () => Map<string, number>): Later<StorageFailure | undefined> {
     // Where a write waits for its turn it takes along what is new: only one that would be the first is worth the comparison.
     if (!this.#isStale && this.writing === undefined && isSame(this.#offsets, offsets())) return this.#file.settled()
-    const written = this.#file.write(() => {
-      this.#before = this.#offsets
+    return this.#file.write(() => {
+      if (!this.isBehind) this.#before = this.#offsets
       this.#offsets = offsets()
       this.#hasForgotten = false
       return [...this.#offsets].map(([topicPartition, offset]) => {
@@ -68,19 +73,15 @@ export class PartitionOffsets {
         return `${topicPartition.slice(0, dash)} ${topicPartition.slice(dash + 1)} ${offset}`
       })
     })
-    written.whenSettled(failure => {
-      this.#isBehind = failure !== undefined
-    })
-    return written
   }
 
   get #isStale(): boolean {
-    return this.#isBehind || this.#hasForgotten
+    return this.isBehind || this.#hasForgotten
   }
 
   /** True after a write that failed, until one succeeds. */
   get isBehind(): boolean {
-    return this.#isBehind
+    return this.#file.hasFailed
   }
 
   /** Settles once what was written last would survive a power cut; undefined when it would already. */

@@ -14,6 +14,7 @@ export abstract class RetainedLog extends ReadableLog {
   /** Up to where the log start offset is known to whoever opens the log after a power cut: segments below may go. */
   protected notedStart = 0
   protected isClosed = false
+  #timesBegun = 0
 
   /**
    * Ends the active segment and begins another, unless it is empty.
@@ -21,6 +22,19 @@ export abstract class RetainedLog extends ReadableLog {
    * @throws {KafkaError} KAFKA_STORAGE_ERROR when there can be no other one
    */
   abstract roll(baseOffset?: number): void
+
+  /** Where the log begins, or later, for whoever opens it after a power cut: what was deleted below does not come back. */
+  get durableStartOffset(): number {
+    const { startOffset } = this
+    if (this.storage.isVolatile) return startOffset
+    // Where its first segment begins is known from the disk, too, unless those before it may come back.
+    return Math.min(startOffset, Math.max(this.listener.notedLogStart?.().offset ?? 0, this.firstSegmentOffset))
+  }
+
+  /** Settles when {@link durableStartOffset} may have moved; undefined where it need not, or nothing is being done about it. */
+  get notingStart(): Later<StorageFailure | undefined> | undefined {
+    return this.durableStartOffset < this.startOffset ? this.listener.notedLogStart?.().writing : undefined
+  }
 
   /**
    * Moves the log start offset up (DeleteRecords); segments below it go with the next retention. Returns it.
@@ -92,6 +106,29 @@ export abstract class RetainedLog extends ReadableLog {
     if (!(thrown instanceof KafkaError)) throw thrown
   }
 
+  /** The log was opened, and this is where its first segment begins: those before it may yet come back. */
+  protected foundFirst(baseOffset: number): void {
+    this.removedBefore = this.storage.isVolatile ? baseOffset : 0
+    if (baseOffset > this.removedBefore) this.#removed(baseOffset)
+  }
+
+  /** Everything was dropped, and the log goes on at `offset`. */
+  protected beganAnew(offset: number): void {
+    this.startOffset = offset
+    this.notedStart = offset
+    this.removedBefore = 0
+    this.#timesBegun++
+  }
+
+  /** Segments that ended below are gone, and for good once their directory is synced. */
+  #removed(baseOffset: number): void {
+    const begun = this.#timesBegun
+    this.storage.syncDirectory(this.directory).whenSettled(failure => {
+      if (failure !== undefined || begun !== this.#timesBegun) return
+      this.removedBefore = Math.max(this.removedBefore, baseOffset)
+    })
+  }
+
   /** Removes the segments that end below the log start offset, as far as that is written down. */
   #removeOldest(): void {
     const { segments } = this.local
@@ -104,9 +141,7 @@ export abstract class RetainedLog extends ReadableLog {
       const { baseOffset } = segments.first
       this.durability.dropped(baseOffset)
       this.state.snapshots.prune(segments.baseOffsets())
-      this.storage.syncDirectory(this.directory).whenSettled(failure => {
-        if (failure === undefined) this.removedBefore = Math.max(this.removedBefore, baseOffset)
-      })
+      this.#removed(baseOffset)
     } catch (error) {
       this.#retentionFailed(error)
     }

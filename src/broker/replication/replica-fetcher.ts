@@ -1,3 +1,4 @@
+import type { Log } from '../../log/log.ts'
 import { KafkaError } from '../../protocol/errors.ts'
 import type { StorageFailure } from '../../storage/storage.ts'
 import type { Env } from '../../util/env.ts'
@@ -29,6 +30,8 @@ interface Followed {
   readonly leaderEpoch: number
   /** After an error it is left out for a while. */
   isResting: boolean
+  /** Where its log begins is being written down, and then the leader is told. */
+  isNotingStart: boolean
 }
 
 export class ReplicaFetcher {
@@ -58,7 +61,7 @@ export class ReplicaFetcher {
     const known = this.#followed.get(partition.key)
     const { leaderEpoch } = partition
     if (known?.partition === partition && known.leaderEpoch === leaderEpoch) return
-    this.#followed.set(partition.key, { partition, leaderEpoch, isResting: false })
+    this.#followed.set(partition.key, { partition, leaderEpoch, isResting: false, isNotingStart: false })
     this.#beginSoon()
   }
 
@@ -133,15 +136,27 @@ export class ReplicaFetcher {
       log.flush().whenSettled(() => this.#beginSoon())
       return undefined
     }
+    this.#askAgainOnceStartIsNoted(followed, log)
     return {
       topicId: partition.topicId,
       partitionId: partition.index,
       currentLeaderEpoch: leaderEpoch,
       fetchOffset: log.logEndOffset,
       lastFetchedEpoch: log.latestEpoch,
-      logStartOffset: log.logStartOffset,
+      // The leader takes what lies before it for deleted here, for good.
+      logStartOffset: log.durableStartOffset,
       maxBytes: this.#context.config.number('replica.fetch.max.bytes'),
     }
+  }
+
+  /** Somebody may wait to hear that what was deleted is deleted here, too (DeleteRecords): no longer than a disk takes for it. */
+  #askAgainOnceStartIsNoted(followed: Followed, { notingStart }: Log): void {
+    if (followed.isNotingStart || notingStart === undefined) return
+    followed.isNotingStart = true
+    notingStart.whenSettled(() => {
+      followed.isNotingStart = false
+      this.#beginSoon()
+    })
   }
 
   #work(data: ReplicaFetchData, asked: ReplicaFetchTarget | undefined): void {
