@@ -33,8 +33,13 @@ export type HistoryEvent =
   | ({ readonly type: 'committing'; readonly group: string; readonly offset: number } & Place)
   | ({ readonly type: 'committed'; readonly group: string; readonly offset: number } & Place)
   | { readonly type: 'creatingTopic' | 'topicCreated' | 'deletingTopic' | 'topicDeleted'; readonly topic: string }
-  /** `request` is the same for both that belong together. */
-  | ({ readonly type: 'deletingRecords' | 'recordsDeleted'; readonly offset: number; readonly request: number } & Place)
+  /** `request` is the same for both that belong together; `broker` is who was asked. */
+  | ({
+      readonly type: 'deletingRecords' | 'recordsDeleted'
+      readonly offset: number
+      readonly request: number
+      readonly broker: number
+    } & Place)
   /** A process ended: killed, or with the power of its machine, or `stop`ped in order. */
   | { readonly type: 'crashing'; readonly broker: number; readonly kind: CrashKind | 'stop' }
   | { readonly type: 'crashed'; readonly broker: number; readonly kind: CrashKind | 'stop' }
@@ -96,7 +101,7 @@ function describe(event: HistoryEvent): string {
       return `${event.type} ${event.group} ${event.topic}-${event.partition} ${event.offset}`
     case 'deletingRecords':
     case 'recordsDeleted':
-      return `${event.type} ${event.topic}-${event.partition} ${event.offset}`
+      return `${event.type} ${event.topic}-${event.partition} ${event.offset} (broker ${event.broker})`
     case 'crashing':
     case 'crashed':
       return `${event.type} broker ${event.broker} ${event.kind}`

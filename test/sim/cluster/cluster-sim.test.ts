@@ -30,7 +30,13 @@ const KEPT_SEEDS: readonly [seed: number, found: string, plan?: WantedClusterPla
   [52270, 'a log was not cut while offsets of other logs were being written'],
   [54163, 'a broker began on a disk that cannot be read, and could not tell whose log a directory has', BAD_DISKS],
   [60421, 'a leader whose log had failed was not asked how far it had been replicated, so that no loss was told'],
+  [60388, 'the log of a leader began within a batch, and a follower of another history could not take that'],
+  [
+    60543,
+    'a leader that heard late that a follower lives again did not wait for it before it said that records are deleted',
+  ],
   [60471, 'the checkers took what a log could not flush before it failed for safe from the power'],
+  [71046, 'nobody was eligible who ended in good order, and who led last led again, with less than the last in sync'],
 ]
 
 /** What was broken with the seeds, with how to see it again. */

@@ -124,14 +124,14 @@ export class AdminActor {
     const request = ++this.#deletions
     this.#outstanding++
     client.topics([topic]).whenSettled(() => {
-      this.#history.add({ type: 'deletingRecords', topic, partition, offset, request })
       const broker = client.metadata.partition(topic, partition)?.leaderId ?? -1
+      this.#history.add({ type: 'deletingRecords', topic, partition, offset, request, broker })
       const topics = [{ name: topic, partitions: [{ partitionIndex: partition, offset }] }]
       client.request(deleteRecords, { topics, timeoutMs: 1000 }, { broker }).whenSettled(result => {
         this.#outstanding--
         const answer = result.ok ? result.value.topics[0].partitions[0] : undefined
         if (answer?.errorCode !== 0) return
-        this.#history.add({ type: 'recordsDeleted', topic, partition, offset: answer.lowWatermark, request })
+        this.#history.add({ type: 'recordsDeleted', topic, partition, offset: answer.lowWatermark, request, broker })
       })
     })
   }

@@ -2,14 +2,14 @@
  * What was deleted stays deleted, and nothing else is. While a process lives no log of it begins before where it began; none begins behind
  * what was asked for, or with retention behind what is replicated; in the end no follower begins before its leader.
  *
- * DeleteRecords is answered once all replicas have followed that live, as in Kafka: a broker that was fenced meanwhile has not, and
- * brings the records back when it is elected later. All others that come to lead begin no earlier than was answered, whether they were
+ * DeleteRecords is answered once all replicas have followed that live, as far as the leader knows, as in Kafka: a broker that was fenced
+ * meanwhile has not, or one of which the leader hears so late, and brings the records back when it is elected later. All others that come to lead begin no earlier than was answered, whether they were
  * started anew since or not: Kafka may forget a log start offset that is younger than a minute
  * (`log.flush.start.offset.checkpoint.interval.ms`), Ottla may not (docs/durability.md). A log that has lost records, as it may, may have
  * lost its start with them.
  */
 
-import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
+import { isActive, type PartitionImage } from '../../../../src/broker/metadata/image.ts'
 import type { Log } from '../../../../src/log/log.ts'
 import { type Checker, type HistoryEvent, Violation } from '../../history.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
@@ -25,8 +25,8 @@ export class LogStarts implements Checker {
   readonly #isRetained: (topic: string) => boolean
   /** By partition: the highest offset that somebody asked for. */
   readonly #asked = new Map<string, number>()
-  /** By request that is under way: who has lived since it was asked. */
-  readonly #living = new Map<number, Set<number>>()
+  /** By request that is under way: who was asked, and who has lived since then, by what the controller decided and that broker knows. */
+  readonly #underWay = new Map<number, { asked: number; living: Set<number> }>()
   /** By partition and broker: where its log begins, or later. */
   readonly #deleted = new Map<string, number>()
   /** Where each log began when it was last looked at. */
@@ -38,29 +38,42 @@ export class LogStarts implements Checker {
     this.#replicas = replicas
     cluster.timeline.listen(event => {
       if (event.type !== 'broker' || event.state === 'unfenced') return
-      for (const living of this.#living.values()) living.delete(event.broker)
+      for (const { living } of this.#underWay.values()) living.delete(event.broker)
     })
   }
 
   event(event: HistoryEvent): void {
     if (event.type !== 'deletingRecords' && event.type !== 'recordsDeleted') return
-    const { topic, partition, offset, request } = event
+    const { topic, partition, offset, request, broker } = event
     const name = `${topic}-${partition}`
     if (event.type === 'deletingRecords') {
       this.#asked.set(name, Math.max(this.#asked.get(name) ?? 0, offset))
       const brokers = [...this.#cluster.cluster.image.brokers.values()]
-      this.#living.set(request, new Set(brokers.filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId)))
+      const living = new Set(brokers.filter(({ fenced }) => !fenced).map(({ brokerId }) => brokerId))
+      this.#underWay.set(request, { asked: broker, living })
+      this.#dropWhomTheAskedTakesForDead()
       return
     }
-    for (const id of this.#living.get(request) ?? []) {
+    for (const id of this.#underWay.get(request)?.living ?? []) {
       const key = `${name} ${id}`
       this.#deleted.set(key, Math.max(this.#deleted.get(key) ?? 0, offset))
     }
-    this.#living.delete(request)
+    this.#underWay.delete(request)
+  }
+
+  /** A leader that hears late waits for nobody who was fenced, for as long as it believes that. */
+  #dropWhomTheAskedTakesForDead(): void {
+    for (const { asked, living } of this.#underWay.values()) {
+      // Without a leader that the client knows it asks nobody in particular.
+      if (asked < 0 || !this.#cluster.isCurrent(asked)) continue
+      const { brokers } = this.#cluster.cluster.broker(asked).image
+      for (const id of living) if (!isActive(brokers.get(id))) living.delete(id)
+    }
   }
 
   step(): void {
     if (!this.#cluster.isMade) return
+    this.#dropWhomTheAskedTakesForDead()
     for (const committed of this.#replicas.logs) {
       const decided = this.#decided(committed)
       for (const { id } of this.#cluster.machines) {

@@ -5,7 +5,8 @@
  * It may be lost in two cases, and no other. All replicas that are in sync or eligible are dead at one time, and one of them lost
  * it with its power, not having flushed it: nobody is left who is known to hold it. They may all be dead because the last of them dies,
  * or because the controller takes out one that lives while those that stay are dead, which it does not know yet: with
- * `min.insync.replicas=1` that one is not eligible any more, as in Kafka. Or a topic allows unclean elections, and the timeline
+ * `min.insync.replicas=1` that one is not eligible any more, as in Kafka. And where none of the dead ended in good order, none is trusted
+ * when it comes back, whatever it has: who led last leads again then, though it may have lost more (KIP-966). Or a topic allows unclean elections, and the timeline
  * names it as lost.
  */
 
@@ -62,17 +63,21 @@ export class Replicas implements Checker {
   readonly #allowsUnclean: boolean
   readonly #listener: ReplicaListener
   readonly #logs = new Map<string, CommittedLog>()
+  /** Brokers whose last process ended in good order. */
+  readonly #endedInOrder = new Set<number>()
+  readonly #hasBadDisks: boolean
   /** By broker that was struck, and partition: what it had and knew in that moment. What it still does is seen by nobody. */
   readonly #struck = new Map<number, Map<string, StruckReplica>>()
 
   constructor(
     cluster: SimulatedCluster,
-    { flush, unclean }: Pick<ClusterPlan, 'flush' | 'unclean'>,
+    { flush, unclean, faults }: Pick<ClusterPlan, 'flush' | 'unclean' | 'faults'>,
     listener: ReplicaListener,
   ) {
     this.#cluster = cluster
     this.#flushes = flush === 'commit'
     this.#allowsUnclean = unclean
+    this.#hasBadDisks = faults.diskErrors + faults.fullDisks > 0
     this.#listener = listener
     cluster.timeline.listen(event => this.#happened(event))
   }
@@ -238,6 +243,9 @@ export class Replicas implements Checker {
     if (!this.#cluster.isMade) return
     const struck = this.#struck.get(id)
     this.#struck.delete(id)
+    // Where a disk was bad it may not have been written down.
+    if (kind === 'stop' && !this.#hasBadDisks) this.#endedInOrder.add(id)
+    else this.#endedInOrder.delete(id)
     this.#cluster.do(() => {
       for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
         // What a log that failed could not flush goes with the power, too.
@@ -278,14 +286,16 @@ export class Replicas implements Checker {
     for (const committed of this.#logs.values()) this.#loseUnheld(committed)
   }
 
-  /** When nobody lives any more who is known to hold everything, what the dead do not have is lost. */
+  /** When nobody lives any more who is known to hold everything, what the dead do not have is lost, or who may lead without them. */
   #loseUnheld(committed: CommittedLog): void {
     const decided = this.#decided(committed)
     if (decided === undefined) return
     const { isr, elr, lastKnownElr, leader } = decided
-    const members = new Set([...isr, ...elr, ...lastKnownElr, leader].filter(each => each >= 0))
-    if ([...members].some(each => this.#cluster.isCurrent(each))) return
-    this.#cut(committed, Math.min(...[...members].map(each => committed.held.get(each) ?? 0)))
+    const eligible = [...isr, ...elr, leader].filter(each => each >= 0)
+    const members = eligible.length > 0 ? eligible : lastKnownElr
+    if (members.some(each => this.#cluster.isCurrent(each))) return
+    const next = members.some(each => this.#endedInOrder.has(each)) ? members : [...members, ...lastKnownElr]
+    this.#cut(committed, Math.min(...next.map(each => committed.held.get(each) ?? 0)))
   }
 
   #happened(event: ClusterEvent): void {
