@@ -5,22 +5,8 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kafka, logLevel } from 'kafkajs'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type ClusterOptions, type RunningCluster, startCluster } from '../../src/node/index.ts'
-
-/** What differs from run to run of the same tests. */
-let threads: Pick<ClusterOptions, 'workers'> = {}
-
-function start(options: ClusterOptions = {}) {
-  return startCluster({
-    log: false,
-    ...threads,
-    ...options,
-    onFatal: error => {
-      throw error
-    },
-  })
-}
 
 function kafkaOf(cluster: RunningCluster): Kafka {
   return new Kafka({
@@ -49,10 +35,17 @@ async function values(kafka: Kafka, topic: string, count: number): Promise<strin
   return found
 }
 
-describe.each([{ workers: false }, { workers: true }])('startCluster, with %j', given => {
-  beforeAll(() => {
-    threads = given
-  })
+// Each has a cluster of its own, and waits most of the time for somebody to be missed: so they wait side by side.
+describe.concurrent.each([{ workers: false }, { workers: true }])('startCluster, with %j', given => {
+  const start = (options: ClusterOptions = {}) =>
+    startCluster({
+      log: false,
+      ...given,
+      ...options,
+      onFatal: error => {
+        throw error
+      },
+    })
 
   it('starts three brokers that replicate', async () => {
     await using cluster = await start({ topics: ['orders:3'], racks: ['a', 'b', 'c'] })
