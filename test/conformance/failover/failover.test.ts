@@ -7,6 +7,7 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, describe, expect, it } from 'vitest'
+import { coordinatorPartition } from '../../../src/core/java-hash.ts'
 import { type Configs, type RunningCluster, startCluster } from '../../../src/node/index.ts'
 import { Prng } from '../../../src/util/prng.ts'
 import { killChildren } from '../child.ts'
@@ -102,7 +103,9 @@ async function problemsOf(cluster: RunningCluster, work: Workload, watch: Commit
     ...checkResumed(readings, offsets),
   ]
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    problems.push(...checkCommitted(offsets(partition), watch.seen(work.group, partition)))
+    const seen = watch.seen(work.group, partition)
+    if (seen.length === 0) problems.push(`nobody saw what was committed of partition ${partition}`)
+    problems.push(...checkCommitted(offsets(partition), seen))
   }
   return problems
 }
@@ -132,7 +135,12 @@ async function run(minutes: number, twoAtOnce: boolean): Promise<void> {
   const works: Workload[] = []
   try {
     await startWorks(works, cluster, clients)
-    await using watch = new CommitWatch(cluster.bootstrapServers, works, PARTITIONS)
+    await using watch = new CommitWatch({
+      bootstrapServers: cluster.bootstrapServers,
+      groups: works,
+      partitions: PARTITIONS,
+      coordinatorOf: group => leaderOf(cluster, OFFSETS_TOPIC, coordinatorPartition(group, OFFSETS_PARTITIONS)),
+    })
     const topics = works.map(({ topic }) => ({ name: topic, partitions: PARTITIONS }))
     topics.push({ name: OFFSETS_TOPIC, partitions: OFFSETS_PARTITIONS })
     const counts = await causeFaults({ cluster, random: new Prng(SEED), topics, forMs: minutes * 60_000, twoAtOnce })

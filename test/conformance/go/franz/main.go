@@ -218,8 +218,9 @@ func (o options) join(ctx context.Context) (any, error) {
 	assigned := func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		emit(event{"event": "assigned", "partitions": append([]int32{}, partitions[o.Topic]...)})
 	}
-	client := o.member(o.Reset, kgo.OnPartitionsAssigned(assigned))
-	defer client.Close()
+	// Otherwise it might tell of an assignment while it still tells of what it polled before.
+	client := o.member(o.Reset, kgo.OnPartitionsAssigned(assigned), kgo.BlockRebalanceOnPoll())
+	defer client.CloseAllowingRebalance()
 	ctx, leave := context.WithCancel(ctx)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -230,6 +231,13 @@ func (o options) join(ctx context.Context) (any, error) {
 		if ctx.Err() != nil {
 			return nil, nil
 		}
+		for _, record := range fetches.Records() {
+			found := plainOf(record)
+			emit(event{
+				"event": "record", "partition": found.Partition, "offset": found.Offset, "key": found.Key, "value": found.Value,
+			})
+		}
+		client.AllowRebalance()
 		err := fetches.Err()
 		var lostGroup *kgo.ErrGroupSession
 		switch {
@@ -246,12 +254,6 @@ func (o options) join(ctx context.Context) (any, error) {
 			fmt.Fprintln(os.Stderr, err)
 		case err != nil:
 			return nil, err
-		}
-		for _, record := range fetches.Records() {
-			found := plainOf(record)
-			emit(event{
-				"event": "record", "partition": found.Partition, "offset": found.Offset, "key": found.Key, "value": found.Value,
-			})
 		}
 	}
 }
