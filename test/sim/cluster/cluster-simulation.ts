@@ -64,6 +64,7 @@ class ClusterSimulation {
   readonly #history: History
   readonly #checkers: readonly Checker[]
   readonly #replicas: Replicas
+  readonly #starts: LogStarts
   readonly #clients: ClientWorld
   readonly #faults: ClusterFaultSchedule
   readonly #trace: (text: string) => void
@@ -105,8 +106,8 @@ class ClusterSimulation {
     const epochs = new LeaderEpochs(this.#cluster)
     const isRetained = (name: string) =>
       this.plan.topics.some(topic => topic.name === name && topic.configs['retention.bytes'] !== undefined)
-    const starts = new LogStarts(this.#cluster, this.#replicas, isRetained)
-    this.#checkers = [this.#replicas, records, epochs, owners, offsets, starts]
+    this.#starts = new LogStarts(this.#cluster, this.#replicas, isRetained)
+    this.#checkers = [this.#replicas, records, epochs, owners, offsets, this.#starts]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world, network: this.#network, history: this.#history, brokerIds }
@@ -168,7 +169,7 @@ class ClusterSimulation {
     this.#untilNothing('all faults are over and everybody is done', () => this.#unfinished(producers))
     this.#untilNothing(
       'the replicas are the same',
-      () => unsettled(this.#cluster.cluster) ?? this.#replicas.different(),
+      () => unsettled(this.#cluster.cluster) ?? (this.#replicas.different() || this.#starts.late()),
     )
     for (const checker of this.#checkers) checker.healed?.()
     this.#members.close()

@@ -110,20 +110,18 @@ export class LogStarts implements Checker {
     }
   }
 
-  healed(): void {
+  /** Who begins before its leader, in words: a follower hears of it with its next fetch. Empty when nobody does. */
+  late(): string {
     for (const committed of this.#replicas.logs) {
       const leader = this.#replicaOf(committed, this.#decided(committed)?.leader ?? -1)?.openedLog
       if (committed.hasLost || leader === undefined) continue
       for (const { id } of this.#cluster.machines) {
         const log = this.#replicaOf(committed, id)?.openedLog
         if (log === undefined || log.logStartOffset >= leader.logStartOffset) continue
-        this.#fail(
-          committed,
-          id,
-          `begins at ${log.logStartOffset} in the end, and its leader at ${leader.logStartOffset}`,
-        )
+        return `${committed.name} begins at ${log.logStartOffset} on broker ${id}, and its leader at ${leader.logStartOffset}`
       }
     }
+    return ''
   }
 
   #fail({ name }: CommittedLog, id: number, message: string): never {

@@ -246,6 +246,7 @@ export class Replicas implements Checker {
     // Where a disk was bad it may not have been written down.
     if (kind === 'stop' && !this.#hasBadDisks) this.#endedInOrder.add(id)
     else this.#endedInOrder.delete(id)
+    if (kind === 'power' && !this.#isVolatile) this.#loseUnflushed(id)
     this.#cluster.do(() => {
       for (const partition of this.#cluster.cluster.broker(id).replicas.all()) {
         // What a log that failed could not flush goes with the power, too.
@@ -266,6 +267,18 @@ export class Replicas implements Checker {
     })
   }
 
+  /** What a process had not flushed that was killed may go with the power of the next one, which has not opened the log yet. */
+  #loseUnflushed(id: number): void {
+    for (const { held, flushed } of this.#logs.values()) {
+      const before = held.get(id)
+      if (before !== undefined) held.set(id, Math.min(before, flushed.get(id) ?? 0))
+    }
+  }
+
+  get #isVolatile(): boolean {
+    return this.#cluster.machines.some(({ memory }) => memory !== undefined)
+  }
+
   #noteStruck(committed: CommittedLog, partition: Partition, log: Log, id: number, atStrike: StruckReplica): void {
     const { logEndOffset, highWatermark, isLeader } = atStrike
     committed.held.set(id, Math.min(log.logEndOffset, logEndOffset))
@@ -276,8 +289,7 @@ export class Replicas implements Checker {
 
   /** In memory a power cut takes what would not be flushed on a disk: see `BrokerNode.kill`. */
   #durable(committed: CommittedLog, id: number, log: Log): number {
-    const isVolatile = this.#cluster.machines.some(({ memory }) => memory !== undefined)
-    return isVolatile && !this.#flushes ? log.activeSegmentOffset : (committed.flushed.get(id) ?? 0)
+    return this.#isVolatile && !this.#flushes ? log.activeSegmentOffset : (committed.flushed.get(id) ?? 0)
   }
 
   /** A process has ended. */
