@@ -221,6 +221,7 @@ export class Partition {
       if (log.latestEpoch < 0 && log.logEndOffset > log.highWatermark) log.truncateTo(log.highWatermark)
       return
     }
+    log.trust()
     if (log.latestEpoch >= this.leaderEpoch) return
     this.#leadership.epochStartOffset = log.logEndOffset
     log.assignEpochStartOffset(this.leaderEpoch, log.logEndOffset)

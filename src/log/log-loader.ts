@@ -43,6 +43,8 @@ export interface Loaded {
   recoveryPoint: number
   /** What was behind the end was cut off, and is there again after a power cut unless that comes to the disk. */
   wasCut?: boolean
+  /** Where something may be missing: see `Log.doubtfulFrom`. */
+  doubtfulFrom?: number
 }
 
 /**
@@ -79,7 +81,7 @@ function load(options: LoadOptions): Loaded {
   const recovery = new Recovery(options, recoveryPoint)
   let endOffset = recovery.run()
   if (endOffset >= recoveryPoint || storage.isVolatile)
-    return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint), wasCut: recovery.wasCut }
+    return { endOffset, recoveryPoint: Math.min(endOffset, recoveryPoint), ...recovery.findings }
   // The files are shorter than they were: what was known of them does not hold.
   env.log('warn', 'a log ends before its recovery point and is read anew', {
     path: directory,
@@ -116,7 +118,7 @@ class Recovery {
   readonly #options: LoadOptions
   readonly #recoveryPoint: number
   #nextOffset = 0
-  wasCut = false
+  readonly findings: { wasCut: boolean; doubtfulFrom?: number } = { wasCut: false }
 
   constructor(options: LoadOptions, recoveryPoint: number) {
     this.#options = options
@@ -199,13 +201,18 @@ class Recovery {
 
   /**
    * A segment that was not synced may have lost its end, or all it had, while the next one is there: what lies behind such a gap is no
-   * part of the log any more. Only where records are compacted away do offsets stay out, here or at the leader's.
+   * part of the log any more. Only where records are compacted away do offsets stay out, here or at the leader's: there nobody can tell
+   * from the files whether something is missing.
    */
   #gapBehind(segment: Segment, index: number): { position: number; reason: string } | undefined {
     const { segments, config } = this.#options.local
-    if (config.compact || index === segments.count - 1) return undefined
+    if (index === segments.count - 1) return undefined
     const { baseOffset } = segments.at(index + 1)
     if (baseOffset === this.#nextOffset) return undefined
+    if (config.compact) {
+      this.findings.doubtfulFrom ??= this.#nextOffset
+      return undefined
+    }
     return { position: segment.size, reason: `it ends at ${this.#nextOffset}, and the next begins at ${baseOffset}` }
   }
 
@@ -229,7 +236,7 @@ class Recovery {
     const bytes = segment.size - position
     demandFlushed(this.#options, this.#nextOffset, `${path}, at position ${position}`, reason)
     env.log('warn', 'a segment is broken: the log ends there', { path, position, bytes, reason })
-    this.wasCut = true
+    this.findings.wasCut = true
     segment.truncateAt(position, this.#nextOffset)
     const later = segments.count - index - 1
     if (later === 0) return

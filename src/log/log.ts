@@ -38,6 +38,8 @@ export type { LogListener, LogOptions } from './log-options.ts'
  * log.read(0, { maxBytes: 1_000_000, minOneBatch: true, isolation: 'high_watermark' }).parts
  */
 export class Log extends RetainedLog {
+  #doubtfulFrom: number | undefined
+
   /**
    * Opens the log in a directory, or begins one. What a crash left half written at its end is dropped.
    *
@@ -70,7 +72,21 @@ export class Log extends RetainedLog {
     this.watermark = Math.min(Math.max(highWatermark, this.startOffset), this.logEndOffset)
     producers.transactions.replicatedUpTo(this.watermark)
     if (options.forgetProducers) producers.expire(Number.MAX_SAFE_INTEGER, 0)
+    this.#doubtfulFrom = loaded.doubtfulFrom
     this.#tellCleaner()
+  }
+
+  /**
+   * From there on records may be missing that were not on the disk when its machine stopped, or none: offsets stay out in a compacted log
+   * anyway. Who can get them from a leader takes nothing for good from here on. Undefined when there is no doubt.
+   */
+  get doubtfulFrom(): number | undefined {
+    return this.#doubtfulFrom
+  }
+
+  /** There is nobody to get anything from: what is there is the log. */
+  trust(): void {
+    this.#doubtfulFrom = undefined
   }
 
   /** Takes effect with the next append, roll or retention. */
@@ -229,6 +245,7 @@ export class Log extends RetainedLog {
 
   #afterTruncation(): void {
     const end = this.logEndOffset
+    if (end <= (this.#doubtfulFrom ?? 0)) this.#doubtfulFrom = undefined
     const { epochs, producers } = this.state
     this.watermark = Math.min(this.watermark, end)
     producers.transactions.replicatedUpTo(this.watermark)

@@ -103,6 +103,22 @@ describe('opening a log again', () => {
     file(2).truncate(size)
     const log = reopen({ config: { ...DEFAULT_LOG_CONFIG, compact: true } })
     expect([log.logEndOffset, readTexts(log)]).toEqual([6, ['0:a', '1:b', '2:c', '4:e', '5:f']])
+    // They may be something else all the same.
+    expect(log.doubtfulFrom).toBe(3)
+    log.truncateTo(4)
+    expect(log.doubtfulFrom).toBe(3)
+    log.truncateTo(3)
+    expect([log.logEndOffset, log.doubtfulFrom]).toEqual([3, undefined])
+  })
+
+  it('doubts no gap of what was on the disk, nor one for which nobody has more', () => {
+    const compact = { ...DEFAULT_LOG_CONFIG, compact: true }
+    const { file, reopen, size } = threeSegments()
+    file(2).truncate(size)
+    expect(reopen({ config: compact, recoveryPoint: 4 }).doubtfulFrom).toBeUndefined()
+    const log = reopen({ config: compact })
+    log.trust()
+    expect([log.logEndOffset, log.doubtfulFrom]).toEqual([6, undefined])
   })
 
   it('drops a batch whose offset goes back', () => {

@@ -131,6 +131,8 @@ export class ReplicaFetcher {
     const { partition, leaderEpoch } = followed
     const log = partition.tryOpen() ? partition.openedLog : undefined
     if (log === undefined) return undefined
+    // Behind the recovery point: nothing has to be written down before that may be cut.
+    if (log.doubtfulFrom !== undefined) log.truncateTo(log.doubtfulFrom)
     if (partition.storedOffset < log.logEndOffset) {
       // The next fetch says that this replica has everything before it: it has to be true first.
       log.flush().whenSettled(() => this.#beginSoon())
