@@ -4,9 +4,11 @@ import { runProgram } from '../child.ts'
 import type { FailoverClient } from '../client.ts'
 import { jsonVerbs } from '../json-client.ts'
 import { scratchPath } from '../scratch.ts'
+import { pathOfArchive } from './archive.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 let jars = ''
+let archive = ''
 
 export const javaProgram: FailoverClient = {
   name: 'Java program',
@@ -41,6 +43,7 @@ export const javaProgram: FailoverClient = {
     try {
       const [line] = await runProgram(path('../../oracle/kafka'), ['classpath'], { timeoutMs: 240_000 })
       jars = line
+      archive = await pathOfArchive()
       const to = ['-d', scratchPath('java'), '-cp', jars]
       await runProgram('javac', [...to, path('Driver.java')], { timeoutMs: 60_000 })
     } catch (error) {
@@ -54,9 +57,12 @@ export const javaProgram: FailoverClient = {
     // A program that lives for a second or two has no use for the second compiler.
     ...['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xshare:auto'],
     ...[
+      `-XX:SharedArchiveFile=${archive}`,
+      '-Xlog:disable',
       `-Dlog4j2.configurationFile=${path('../../oracle/log4j2.xml')}`,
       '-cp',
-      `${scratchPath('java')}:${jars}`,
+      // The jars come first, as in the archive.
+      `${jars}:${scratchPath('java')}`,
       'Driver',
     ],
   ]),
