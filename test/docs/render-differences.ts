@@ -13,6 +13,7 @@ const GENERAL = [
   'What is read from a disk is checked by its CRC before it is served: CORRUPT_MESSAGE where Kafka leaves that to the consumer.',
   'A log that `log.flush.offset.checkpoint.interval.ms` comes round to is flushed; Kafka only writes down what happened to be flushed.',
   'A follower whose log has to be cut first has it written down that nothing behind the cut can be trusted, and asks its leader again then. Segments that retention drops go once it is written down where the log begins.',
+  'A `min.insync.replicas` that is lowered lets the high watermark go on at once; Kafka looks again when something else happens to the partition.',
   '`__consumer_offsets` is made with as many replicas as there are brokers when `offsets.topic.replication.factor` asks for more. Kafka would refuse to make it.',
   '`startBroker` sets `group.initial.rebalance.delay.ms` to 0; `ottla start` keeps Kafka’s 3000.',
   'In memory mode records beyond the memory limit are refused, and the message says so. Committed offsets and metadata still find room, and `file.delete.delay.ms` is 0.',
