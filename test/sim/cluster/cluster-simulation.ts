@@ -21,6 +21,7 @@ import { Replicas } from './checkers/replicas.ts'
 import { ReplicatedRecords } from './checkers/replicated-records.ts'
 import { ClusterFaultSchedule } from './cluster-fault-schedule.ts'
 import { type ClusterPlan, drawClusterPlan, type WantedClusterPlan } from './cluster-plan.ts'
+import { ReplicaWatch } from './replica-watch.ts'
 import { SimulatedCluster } from './simulated-cluster.ts'
 
 /** How long everything may take to come right once all faults have ended. */
@@ -99,15 +100,16 @@ class ClusterSimulation {
     })
     this.#cluster.timeline.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
     const records = new ReplicatedRecords(() => this.#replicas)
-    this.#replicas = new Replicas(this.#cluster, this.plan, records)
+    const watch = new ReplicaWatch(this.#cluster)
+    this.#replicas = new Replicas(this.#cluster, this.plan, watch, records)
     const isExcused = (group: string) => this.#isExcused(group)
     const offsets = new CoordinatorOffsets(this.#cluster, isExcused)
     const owners = new PartitionOwners(() => this.#members.present, isExcused)
     const epochs = new LeaderEpochs(this.#cluster)
     const isRetained = (name: string) =>
       this.plan.topics.some(topic => topic.name === name && topic.configs['retention.bytes'] !== undefined)
-    this.#starts = new LogStarts(this.#cluster, this.#replicas, isRetained)
-    this.#checkers = [this.#replicas, records, epochs, owners, offsets, this.#starts]
+    this.#starts = new LogStarts(this.#cluster, watch, this.#replicas, isRetained)
+    this.#checkers = [watch, this.#replicas, records, epochs, owners, offsets, this.#starts]
     this.#history = new History(this.#checkers, this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world, network: this.#network, history: this.#history, brokerIds }

@@ -24,6 +24,8 @@ interface Watched {
   commits: Commit[]
   /** One of them was acknowledged. */
   isCommitted: boolean
+  /** Of `__consumer_offsets`, once somebody asked. */
+  index: number | undefined
 }
 
 export class CoordinatorOffsets implements Checker {
@@ -43,7 +45,14 @@ export class CoordinatorOffsets implements Checker {
     if (event.type !== 'committing' && event.type !== 'committed') return
     const { group, topic, partition, offset } = event
     const key = `${group} ${topic}-${partition}`
-    const watched = this.#watched.get(key) ?? { group, topic, partition, commits: [], isCommitted: false }
+    const watched = this.#watched.get(key) ?? {
+      group,
+      topic,
+      partition,
+      commits: [],
+      isCommitted: false,
+      index: undefined,
+    }
     this.#watched.set(key, watched)
     const now = ++this.#clock
     if (event.type === 'committing') {
@@ -61,21 +70,20 @@ export class CoordinatorOffsets implements Checker {
 
   step(): void {
     if (!this.#cluster.isMade) return
-    const { cluster, machines } = this.#cluster
-    for (const { id } of machines) {
-      if (!this.#cluster.isCurrent(id)) continue
-      const broker = cluster.broker(id)
-      for (const watched of this.#watched.values()) {
-        if (!watched.isCommitted) continue
-        const index = broker.groups.partitionFor(watched.group)
-        const decided = cluster.image.partition(CONSUMER_OFFSETS, index)
-        const topicId = cluster.image.topicsByName.get(CONSUMER_OFFSETS)?.topicId ?? ''
-        const believed = broker.replicas.find(topicId, index)
-        if (decided?.leader !== id || believed?.leaderEpoch !== decided.leaderEpoch) continue
-        const machine = broker.groups.machine(index)
-        if (machine === undefined) continue
-        this.#demand(watched, machine.offsets.get(watched.group, watched.topic, watched.partition)?.offset, id)
-      }
+    const { cluster } = this.#cluster
+    const topic = cluster.image.topicsByName.get(CONSUMER_OFFSETS)
+    if (topic === undefined) return
+    for (const watched of this.#watched.values()) {
+      if (!watched.isCommitted) continue
+      watched.index ??= cluster.brokers[0].groups.partitionFor(watched.group)
+      const { index } = watched
+      const decided = topic.partitions[index]
+      if (decided.leader < 0 || !this.#cluster.isCurrent(decided.leader)) continue
+      const broker = cluster.broker(decided.leader)
+      if (broker.replicas.find(topic.topicId, index)?.leaderEpoch !== decided.leaderEpoch) continue
+      const machine = broker.groups.machine(index)
+      if (machine === undefined) continue
+      this.#demand(watched, machine.offsets.get(watched.group, watched.topic, watched.partition)?.offset, broker.id)
     }
   }
 

@@ -11,7 +11,7 @@ export class LeaderEpochs implements Checker {
   /** By partition and epoch: who leads. */
   readonly #leaders = new Map<string, number>()
   /** How far everybody knew the metadata when this was looked at. */
-  #known = ''
+  readonly #known = new Map<object, number>()
 
   constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster
@@ -21,9 +21,9 @@ export class LeaderEpochs implements Checker {
     if (!this.#cluster.isMade) return
     const { cluster, machines } = this.#cluster
     // Who leads changes by metadata alone.
-    const known = [cluster, ...machines.map(({ id }) => cluster.broker(id))].map(each => each.metadataOffset).join()
-    if (known === this.#known) return
-    this.#known = known
+    let isNew = this.#learns(cluster)
+    for (const { id } of machines) if (this.#learns(cluster.broker(id))) isNew = true
+    if (!isNew) return
     for (const { name, topicId, partitions } of cluster.image.topicsById.values()) {
       for (const { partitionId, leader, leaderEpoch } of partitions) {
         this.#leads(`${name}-${partitionId}`, `${topicId}-${partitionId}`, leaderEpoch, leader)
@@ -35,6 +35,14 @@ export class LeaderEpochs implements Checker {
         if (isLeader) this.#leads(`${topic}-${index}`, key, leaderEpoch, id)
       }
     }
+  }
+
+  /** True when it knows other metadata than the last time. */
+  #learns(who: { readonly metadataOffset: number }): boolean {
+    const { metadataOffset } = who
+    if (this.#known.get(who) === metadataOffset) return false
+    this.#known.set(who, metadataOffset)
+    return true
   }
 
   #leads(partition: string, key: string, epoch: number, leader: number): void {

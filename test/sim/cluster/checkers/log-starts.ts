@@ -12,6 +12,7 @@
 import { isActive, type PartitionImage } from '../../../../src/broker/metadata/image.ts'
 import type { Log } from '../../../../src/log/log.ts'
 import { type Checker, type HistoryEvent, Violation } from '../../history.ts'
+import type { ReplicaWatch } from '../replica-watch.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import type { CommittedLog, Replicas } from './replicas.ts'
 
@@ -20,6 +21,7 @@ const NAME = 'log starts'
 export class LogStarts implements Checker {
   readonly name = NAME
   readonly #cluster: SimulatedCluster
+  readonly #watch: ReplicaWatch
   readonly #replicas: Replicas
   /** Old segments of the topic go by themselves. */
   readonly #isRetained: (topic: string) => boolean
@@ -32,8 +34,14 @@ export class LogStarts implements Checker {
   /** Where each log began when it was last looked at. */
   readonly #starts = new WeakMap<Log, number>()
 
-  constructor(cluster: SimulatedCluster, replicas: Replicas, isRetained: (topic: string) => boolean) {
+  constructor(
+    cluster: SimulatedCluster,
+    watch: ReplicaWatch,
+    replicas: Replicas,
+    isRetained: (topic: string) => boolean,
+  ) {
     this.#cluster = cluster
+    this.#watch = watch
     this.#isRetained = isRetained
     this.#replicas = replicas
     cluster.timeline.listen(event => {
@@ -58,6 +66,8 @@ export class LogStarts implements Checker {
       const key = `${name} ${id}`
       this.#deleted.set(key, Math.max(this.#deleted.get(key) ?? 0, offset))
     }
+    const log = this.#replicas.of(topic, partition)
+    if (log !== undefined) this.#watch.lookAgain(log.key)
     this.#underWay.delete(request)
   }
 
@@ -74,7 +84,9 @@ export class LogStarts implements Checker {
   step(): void {
     if (!this.#cluster.isMade) return
     this.#dropWhomTheAskedTakesForDead()
-    for (const committed of this.#replicas.logs) {
+    for (const key of this.#watch.changed.keys()) {
+      const committed = this.#replicas.byKey(key)
+      if (committed === undefined) continue
       const decided = this.#decided(committed)
       for (const { id } of this.#cluster.machines) {
         // Another replica may come in the place of one that has moved away.

@@ -18,6 +18,7 @@ import { type Checker, type CrashKind, Violation } from '../../history.ts'
 import { type ObservedBatch, ObservedLog, readObserved } from '../../observed-log.ts'
 import { GOOD_DAY } from '../../simulated-disk.ts'
 import type { ClusterPlan } from '../cluster-plan.ts'
+import type { ReplicaWatch } from '../replica-watch.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 
 const NAME = 'replicas'
@@ -41,6 +42,10 @@ export class CommittedLog extends ObservedLog {
   readonly flushed = new Map<number, number>()
   /** Who was looked at as its leader, and in which epoch. */
   leader = ''
+
+  get key(): string {
+    return `${this.topicId}-${this.partition}`
+  }
 
   /** The broker has no replica of it. */
   forget(id: number): void {
@@ -66,15 +71,18 @@ export class Replicas implements Checker {
   /** Brokers whose last process ended in good order. */
   readonly #endedInOrder = new Set<number>()
   readonly #hasBadDisks: boolean
+  readonly #watch: ReplicaWatch
   /** By broker that was struck, and partition: what it had and knew in that moment. What it still does is seen by nobody. */
   readonly #struck = new Map<number, Map<string, StruckReplica>>()
 
   constructor(
     cluster: SimulatedCluster,
     { flush, unclean, faults }: Pick<ClusterPlan, 'flush' | 'unclean' | 'faults'>,
+    watch: ReplicaWatch,
     listener: ReplicaListener,
   ) {
     this.#cluster = cluster
+    this.#watch = watch
     this.#flushes = flush === 'commit'
     this.#allowsUnclean = unclean
     this.#hasBadDisks = faults.diskErrors + faults.fullDisks > 0
@@ -90,33 +98,42 @@ export class Replicas implements Checker {
     return this.logs.find(log => log.topic === topic && log.partition === partition)
   }
 
-  step(): void {
-    for (const { id } of this.#cluster.machines) {
-      if (this.#cluster.isCurrent(id)) this.#quietly(id, () => this.#look(id))
-    }
-    for (const log of this.#logs.values()) this.#demandHeld(log)
+  byKey(key: string): CommittedLog | undefined {
+    return this.#logs.get(key)
   }
 
-  #look(id: number): void {
-    const { replicas } = this.#cluster.cluster.broker(id)
-    for (const committed of this.#logs.values()) {
+  step(): void {
+    for (const partition of this.#watch.changed.values()) this.#lookAt(partition)
+  }
+
+  #lookAt({ key, topicId, index }: Partition): void {
+    for (const { id } of this.#cluster.machines) {
+      if (!this.#cluster.isCurrent(id)) continue
+      const partition = this.#cluster.cluster.broker(id).replicas.find(topicId, index)
       // It has moved away: another that comes in its place begins with nothing.
-      if (replicas.find(committed.topicId, committed.partition) === undefined) committed.forget(id)
+      if (partition === undefined) this.#logs.get(key)?.forget(id)
+      else this.#quietly(id, () => this.#look(id, partition))
     }
-    for (const partition of replicas.all()) {
-      const log = partition.openedLog
-      if (log === undefined) {
-        if (partition.failure !== undefined && partition.isLeader) this.#failed(partition)
-        continue
-      }
-      const committed = this.#logOf(partition)
-      this.#note(committed, id, log)
-      if (!partition.isLeader) continue
-      this.#demandWhole(committed, partition, log, id)
-      // Who led when something was lost, and does not know of it, speaks for nobody any more.
-      if (committed.hasLost && !this.#leads(committed, partition, id)) continue
-      if (log.highWatermark > committed.endOffset) this.#advance(committed, partition, log, id, log.highWatermark)
+    const committed = this.#logs.get(key)
+    if (committed !== undefined) this.#demandHeld(committed)
+  }
+
+  #look(id: number, partition: Partition): void {
+    const log = partition.openedLog
+    if (log === undefined) {
+      if (partition.failure !== undefined && partition.isLeader) this.#failed(partition)
+      return
     }
+    const committed = this.#logOf(partition)
+    this.#note(committed, id, log)
+    if (!partition.isLeader) return
+    this.#demandWhole(committed, partition, log, id)
+    // Who led when something was lost, and does not know of it, speaks for nobody any more.
+    if (committed.hasLost && !this.#leads(committed, partition, id)) return
+    if (log.highWatermark <= committed.endOffset) return
+    this.#advance(committed, partition, log, id, log.highWatermark)
+    // Its disk could not be read.
+    if (log.highWatermark > committed.endOffset) this.#watch.lookAgain(committed.key)
   }
 
   #failed(partition: Partition): void {
@@ -328,6 +345,7 @@ export class Replicas implements Checker {
     const gone = committed.batches.filter(({ lastOffset }) => lastOffset >= offset)
     committed.hasLost = true
     committed.leader = ''
+    this.#watch.lookAgain(committed.key)
     committed.remove(gone, gone[0]?.baseOffset ?? offset)
     this.#listener.lost(committed, gone)
   }
