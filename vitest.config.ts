@@ -32,6 +32,7 @@ const workers = (least: number) => Math.max(least, availableParallelism() - 1)
  */
 export default defineConfig({
   test: {
+    include: [],
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 30_000,
     sequence: { sequencer: LongestFirst },

@@ -16,6 +16,7 @@ const EACH = {
 // The conformance run is not part of `npm test`: it starts real clients, and takes minutes rather than seconds.
 export default defineConfig({
   test: {
+    include: [...ALONE, ...BESIDE],
     reporters: ['verbose'],
     // Once for all, which is why the projects do not extend this configuration.
     globalSetup: ['test/conformance/java/archive.ts'],
