@@ -147,11 +147,9 @@ async function run(minutes: number, twoAtOnce: boolean): Promise<void> {
     console.log([...counts].map(([name, count]) => `${count} × ${name}`).join(', '))
     for (const work of works) work.failIfEnded()
     await Promise.all(works.map(work => work.stopProducing()))
-    const problems = []
-    for (const work of works) {
-      await work.finishReading(await storedIn(cluster, work.topic))
-    }
+    await Promise.all(works.map(async work => work.finishReading(await storedIn(cluster, work.topic))))
     await watch.stop()
+    const problems = []
     for (const work of works) {
       problems.push(...(await problemsOf(cluster, work, watch)).map(problem => `${work.client.name}: ${problem}`))
     }
