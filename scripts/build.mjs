@@ -22,7 +22,7 @@ const began = Date.now()
 if (!quick || (await stale())) {
   const written = await bundle()
   if (!quick) {
-    declare()
+    await declare()
     await removeAllBut(written)
   }
   await mkdir(dirname(stamp), { recursive: true })
@@ -107,11 +107,18 @@ async function replace(path, contents) {
   await rename(temporary, path)
 }
 
-function declare() {
+/** tsc writes into a folder of its own, since it would write over files that somebody packs meanwhile. */
+async function declare() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const options = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly']
-  const { status } = spawnSync(process.execPath, [tsc, ...options], { cwd: root, stdio: 'inherit' })
-  if (status !== 0) process.exit(1)
+  const types = join(dirname(stamp), `types-${process.pid}`)
+  try {
+    const options = ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--outDir', types]
+    const { status } = spawnSync(process.execPath, [tsc, ...options], { cwd: root, stdio: 'inherit' })
+    if (status !== 0) throw new Error('the types are wrong')
+    for (const path of await filesIn(types)) await replace(join(dist, relative(types, path)), await readFile(path))
+  } finally {
+    await rm(types, { recursive: true, force: true })
+  }
 }
 
 /** What is neither a bundle of this build nor the types of a source is left from an earlier one. */
