@@ -22,7 +22,7 @@ export class FileNode {
   /** What everybody sees. */
   bytes: Uint8Array = new Uint8Array(0)
   size = 0
-  /** What is on the disk. */
+  /** What is on the disk. Forks share it. */
   #durable: Uint8Array = new Uint8Array(0)
   #pending: PendingChange[] = []
 
@@ -54,8 +54,8 @@ export class FileNode {
 
   synced(mark: readonly PendingChange[]): void {
     const covered = new Set(mark)
-    for (const pending of this.#pending)
-      if (covered.has(pending)) this.#durable = applied(this.#durable, pending.change)
+    const changes = this.#pending.filter(pending => covered.has(pending)).map(({ change }) => change)
+    this.#durable = applied(this.#durable, changes)
     this.#pending = this.#pending.filter(pending => !covered.has(pending))
   }
 
@@ -68,16 +68,21 @@ export class FileNode {
   evict(): void {
     if (!this.#pending.some(({ forgotten }) => forgotten)) return
     this.#pending = this.#pending.filter(({ forgotten }) => !forgotten)
-    this.bytes = this.#pending.reduce((bytes, { change }) => applied(bytes, change), this.#durable).slice()
+    this.bytes = applied(
+      this.#durable,
+      this.#pending.map(({ change }) => change),
+    )
     this.size = this.bytes.length
   }
 
   /** Keeps of what was not synced what chance lets through. */
   losePower(chance: Chance, survival: number): void {
+    const changes: FileChange[] = []
     for (const { change } of this.#pending) {
       if (!chance.maybe(survival)) continue
-      this.#durable = applied(this.#durable, 'bytes' in change && chance.maybe(0.3) ? torn(change, chance) : change)
+      changes.push('bytes' in change && chance.maybe(0.3) ? torn(change, chance) : change)
     }
+    this.#durable = applied(this.#durable, changes)
     this.#pending = []
     this.bytes = this.#durable.slice()
     this.size = this.bytes.length
@@ -105,12 +110,26 @@ function resized(bytes: Uint8Array, length: number): Uint8Array {
   return result
 }
 
-/** Always a new array, since forks share the old one. */
-function applied(bytes: Uint8Array, change: FileChange): Uint8Array {
-  if ('size' in change) return resized(bytes, change.size)
-  const result = resized(bytes, Math.max(bytes.length, change.position + change.bytes.length))
-  result.set(change.bytes, change.position)
-  return result
+/** What a file holds after changes, always in a new array. */
+function applied(bytes: Uint8Array, changes: readonly FileChange[]): Uint8Array {
+  const sizeAfter = (size: number, change: FileChange) =>
+    'size' in change ? change.size : Math.max(size, change.position + change.bytes.length)
+  let size = bytes.length
+  let most = size
+  for (const change of changes) {
+    size = sizeAfter(size, change)
+    most = Math.max(most, size)
+  }
+  const result = new Uint8Array(most)
+  result.set(bytes)
+  size = bytes.length
+  for (const change of changes) {
+    if ('bytes' in change) result.set(change.bytes, change.position)
+    // What is cut off is not there when the file grows again.
+    else result.fill(0, change.size, size)
+    size = sizeAfter(size, change)
+  }
+  return size === most ? result : result.slice(0, size)
 }
 
 /** A part of a write: some of its first sectors, or some single one is missing, which then reads as zeros. */

@@ -71,15 +71,16 @@ export interface Checker {
 
 export class History {
   readonly #checkers: readonly Checker[]
-  readonly #trace: (text: string) => void
+  readonly #trace: ((text: string) => void) | undefined
 
-  constructor(checkers: readonly Checker[], trace: (text: string) => void) {
+  /** @param trace is given each event in words; undefined when nobody reads them */
+  constructor(checkers: readonly Checker[], trace: ((text: string) => void) | undefined) {
     this.#checkers = checkers
     this.#trace = trace
   }
 
   add(event: HistoryEvent): void {
-    this.#trace(describe(event))
+    this.#trace?.(describe(event))
     for (const checker of this.#checkers) checker.event?.(event)
   }
 }

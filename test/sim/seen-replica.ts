@@ -20,6 +20,11 @@ export class SeenReplica {
     this.partition = partition
   }
 
+  /** It counts as changed the next time. */
+  forget(): void {
+    this.#log = undefined
+  }
+
   /** True when something of its log is not as it was the last time, or was not looked at yet. */
   hasChanged(): boolean {
     const { failure, openedLog } = this.partition
@@ -75,5 +80,10 @@ export class SeenBroker {
       return
     }
     for (const each of this.#replicas) if (each.hasChanged()) changed(each.partition)
+  }
+
+  /** What is known of it otherwise has changed: the next look finds it changed, if its log is open. */
+  lookAgain(key: string): void {
+    for (const each of this.#replicas) if (each.partition.key === key) each.forget()
   }
 }

@@ -105,7 +105,9 @@ class Simulation {
           chance: chance.fork(),
           wrapFileSystem,
           gaveUp: (process, reason) => this.#faults.gaveUp(process, reason),
-          log: (level, message, fields) => this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`),
+          log: (level, message, fields) => {
+            if (trace !== undefined) this.#trace(`broker-${id} ${level}: ${message} ${JSON.stringify(fields)}`)
+          },
         }),
     )
     const { flush } = this.plan
@@ -126,7 +128,7 @@ class Simulation {
     this.#offsets = new CommittedOffsets(this.#processes, flush)
     this.#topics = new Topics(this.#processes)
     this.#checkers = [this.#contents, acknowledged, reads, this.#offsets, this.#topics]
-    this.#history = new History(this.#checkers, this.#trace)
+    this.#history = new History(this.#checkers, trace && this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world: this.#world, network: this.#network, history: this.#history, brokerIds }
     this.#steps = new Steps(this.#world, this.#checkers)

@@ -4,6 +4,7 @@
  * appended; a power cut nothing that was flushed, which with `flush: 'commit'` is all below the high watermark.
  */
 
+import type { Broker } from '../../../src/broker/broker.ts'
 import { isInternalTopic } from '../../../src/broker/internal-topics.ts'
 import type { Partition } from '../../../src/broker/partition.ts'
 import type { Log } from '../../../src/log/log.ts'
@@ -11,6 +12,7 @@ import type { Env } from '../../../src/util/env.ts'
 import type { BrokerProcess } from '../broker-process.ts'
 import { type Checker, type HistoryEvent, Violation } from '../history.ts'
 import { type ObservedBatch, ObservedLog, readObserved } from '../observed-log.ts'
+import { SeenBroker } from '../seen-replica.ts'
 import { GOOD_DAY } from '../simulated-disk.ts'
 
 const NAME = 'log contents'
@@ -32,6 +34,7 @@ export class LogContents implements Checker {
   readonly #appended: (log: ObservedLog, batch: ObservedBatch) => void
   readonly #lost: (log: ObservedLog, batches: readonly ObservedBatch[]) => void
   readonly #logs = new Map<string, ObservedLog>()
+  readonly #seen = new Map<BrokerProcess, SeenBroker>()
   readonly #openings = new WeakMap<Log, Opening>()
 
   constructor(options: {
@@ -75,14 +78,23 @@ export class LogContents implements Checker {
 
   step(): void {
     for (const process of this.#processes) {
-      const { running } = process
-      if (running === undefined) continue
-      for (const partition of running.broker.replicas.all()) {
-        const log = partition.openedLog
-        if (partition.failure !== undefined) this.#offline(partition)
-        else if (log !== undefined) quietly(process, () => this.#observe(partition, log))
+      let seen = this.#seen.get(process)
+      if (seen === undefined) {
+        seen = new SeenBroker()
+        this.#seen.set(process, seen)
       }
+      const broker = process.running?.broker
+      seen.look(broker, partition => {
+        if (broker !== undefined) this.#look(process, broker, partition)
+      })
     }
+  }
+
+  #look(process: BrokerProcess, broker: Broker, partition: Partition): void {
+    if (broker.replicas.find(partition.topicId, partition.index) !== partition) return
+    const log = partition.openedLog
+    if (partition.failure !== undefined) this.#offline(partition)
+    else if (log !== undefined) quietly(process, () => this.#observe(partition, log))
   }
 
   #isCompacted(topic: string): boolean {
@@ -139,7 +151,9 @@ export class LogContents implements Checker {
       for (const log of this.#logs.values()) if (log.topic === event.topic) this.#gone(log)
     } else if (event.type === 'recordsDeleted' && this.#keepsDeletions) {
       const log = this.of(event.topic, event.partition).findLast(({ isGone }) => !isGone)
-      if (log !== undefined) log.deletedUpTo = Math.max(log.deletedUpTo, event.offset)
+      if (log === undefined) return
+      log.deletedUpTo = Math.max(log.deletedUpTo, event.offset)
+      for (const seen of this.#seen.values()) seen.lookAgain(`${log.topicId}-${log.partition}`)
     }
   }
 

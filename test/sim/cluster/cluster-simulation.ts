@@ -86,7 +86,9 @@ class ClusterSimulation {
       world,
       network: this.#network,
       chance: chance.fork(),
-      log: (level, message, fields) => this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`),
+      log: (level, message, fields) => {
+        if (trace !== undefined) this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`)
+      },
       gaveUp: (id, reason) => this.#faults.gaveUp(id, reason),
       struck: id => this.#replicas.struck(id),
       ending: (id, kind) => {
@@ -98,7 +100,7 @@ class ClusterSimulation {
         this.#replicas.ended()
       },
     })
-    this.#cluster.timeline.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
+    if (trace) this.#cluster.timeline.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
     const records = new ReplicatedRecords(() => this.#replicas)
     const watch = new ReplicaWatch(this.#cluster)
     this.#replicas = new Replicas(this.#cluster, this.plan, watch, records)
@@ -110,7 +112,7 @@ class ClusterSimulation {
       this.plan.topics.some(topic => topic.name === name && topic.configs['retention.bytes'] !== undefined)
     this.#starts = new LogStarts(this.#cluster, watch, this.#replicas, isRetained)
     this.#checkers = [watch, this.#replicas, records, epochs, owners, offsets, this.#starts]
-    this.#history = new History(this.#checkers, this.#trace)
+    this.#history = new History(this.#checkers, trace && this.#trace)
     const { brokerIds } = this.plan
     this.#clients = { world, network: this.#network, history: this.#history, brokerIds }
     this.#steps = new Steps(world, this.#checkers)

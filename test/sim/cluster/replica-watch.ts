@@ -14,8 +14,6 @@ export class ReplicaWatch implements Checker {
   readonly changed = new Map<string, Partition>()
   /** All that there ever were. */
   readonly #known = new Map<string, Partition>()
-  /** Keys of those to look at after the next event, whether anything changes or not. */
-  readonly #again = new Set<string>()
   readonly #cluster: SimulatedCluster
   readonly #brokers = new Map<number, SeenBroker>()
   /** How far the controller's metadata went. */
@@ -38,11 +36,6 @@ export class ReplicaWatch implements Checker {
       }
       seen.look(this.#cluster.isCurrent(id) ? cluster.broker(id) : undefined, this.#note)
     }
-    for (const key of this.#again) {
-      const partition = this.#known.get(key)
-      if (partition !== undefined) this.#note(partition)
-    }
-    this.#again.clear()
     if (cluster.metadataOffset === this.#metadataOffset) return
     this.#metadataOffset = cluster.metadataOffset
     for (const partition of this.#known.values()) this.#note(partition)
@@ -50,7 +43,7 @@ export class ReplicaWatch implements Checker {
 
   /** What a checker knows of it has changed. */
   lookAgain(key: string): void {
-    this.#again.add(key)
+    for (const seen of this.#brokers.values()) seen.lookAgain(key)
   }
 
   readonly #note = (partition: Partition): void => {
