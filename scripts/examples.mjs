@@ -7,8 +7,9 @@
  *
  * The lock file knows the dependencies of the packed Ottla, and not its digest, which every build changes.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
@@ -35,7 +36,7 @@ if (options.lock) {
 } else {
   checkLock()
   run('npm', ['ci', '--loglevel=error'], examples)
-  const results = names.map(test)
+  const results = await atOnce(names, availableParallelism(), test)
   const count = result => results.filter(each => each === result).length
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
   // In CI nothing is left out.
@@ -67,19 +68,40 @@ function checkLock() {
   if (locked.integrity !== undefined) stop('the lock file has the digest of one build; run it with --lock')
 }
 
-function test(name) {
+/** So many at a time; the results in the order of the names. */
+async function atOnce(names, count, work) {
+  const results = []
+  const rest = names.entries()
+  const worker = async () => {
+    for (const [index, name] of rest) results[index] = await work(name)
+  }
+  await Promise.all(Array.from({ length: count }, worker))
+  return results
+}
+
+/** What a project prints comes when it is done, since others print as well. */
+async function test(name) {
   const directory = join(examples, name)
   const env = environmentFor(read(join(directory, 'package.json')).engines.node)
   if (env === undefined) return 'skipped'
   const began = performance.now()
-  console.log(`\n== examples/${name}`)
-  const passed = ['typecheck', 'test'].every(script => {
-    const { status } = spawnSync('npm', ['run', '--silent', script], { cwd: directory, env, stdio: 'inherit' })
-    return status === 0
-  })
+  const printed = []
+  let passed = true
+  for (const script of ['typecheck', 'test']) passed &&= await runScript(script, { cwd: directory, env }, printed)
   const result = passed ? 'passed' : 'failed'
+  console.log(`\n== examples/${name}`)
+  process.stdout.write(Buffer.concat(printed))
   console.log(`${name} ${result} in ${((performance.now() - began) / 1000).toFixed(1)} s`)
   return result
+}
+
+function runScript(script, options, printed) {
+  return new Promise(resolve => {
+    const child = spawn('npm', ['run', '--silent', script], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', bytes => printed.push(bytes))
+    child.on('error', error => printed.push(Buffer.from(`${error}\n`)))
+    child.on('close', status => resolve(status === 0))
+  })
 }
 
 /** The environment with a Node that is new enough, as `>=22.22` says; undefined when there is none. */
