@@ -139,7 +139,12 @@ export interface ReplicaFetchRequest {
   readonly maxWaitMs: number
   readonly minBytes: number
   readonly maxBytes: number
+  /** The number of the fetch that this one continues, 0 for none: what that asked for and is not named here is asked for again (KIP-227). */
+  readonly continues: number
+  /** What is new, or asked for in another way. */
   readonly partitions: readonly ReplicaFetchTarget[]
+  /** The keys of partitions that are not asked for any more. */
+  readonly forgotten: readonly string[]
 }
 
 export interface ReplicaFetchTarget {
@@ -152,10 +157,15 @@ export interface ReplicaFetchTarget {
   readonly lastFetchedEpoch: number
   /** Where the follower's log starts. */
   readonly logStartOffset: number
+  /** What the follower knows of the high watermark (KIP-1166). */
+  readonly highWatermark: number
   readonly maxBytes: number
 }
 
 export interface ReplicaFetchReply {
+  /** True when the leader does not know the fetch that was to be continued: the next has to name all. */
+  readonly isUnknown?: boolean
+  /** Those of which there is something to tell. */
   readonly partitions: readonly ReplicaFetchData[]
 }
 

@@ -387,6 +387,7 @@ export class Partition {
     const leadership = this.#leadership
     if (leadership === undefined || this.#image.isr.length < this.minInsyncReplicas) return
     const log = this.#log as Log
+    if (log.highWatermark === log.logEndOffset) return
     let offset = this.storedOffset
     if (leadership.hasFollowers) {
       offset = Math.min(offset, leadership.highWatermark(this.#view(), this.#options.isEligible))

@@ -79,7 +79,7 @@ describe('calls over a port', () => {
   })
 
   it('leave an answer without records as it is', () => {
-    const reply = replyWith([])
-    expect(withOwnBuffers(reply)).toEqual(reply)
+    for (const reply of [replyWith([]), { isUnknown: true, partitions: [] }])
+      expect(withOwnBuffers(reply)).toEqual(reply)
   })
 })

@@ -76,7 +76,7 @@ export function withOwnBuffers(reply: ReplicaFetchReply): ReplicaFetchReply {
   const partitions = reply.partitions.map(data => {
     return data.records.length === 0 ? data : { ...data, records: [copyOf(data.records)] }
   })
-  return { partitions }
+  return { ...reply, partitions }
 }
 
 /** In a slab of its own, which is not filled with zeros before. */

@@ -120,6 +120,7 @@ describe('a replicated partition', () => {
       currentLeaderEpoch: 0,
       lastFetchedEpoch: 0,
       logStartOffset: 0,
+      highWatermark: 0,
       maxBytes: 1,
     }
     partition.followerFetched(2, world.cluster.broker(2).brokerEpoch, { ...fetched, fetchOffset: 1 })

@@ -7,7 +7,7 @@ import { APIS } from '../../src/protocol/apis/index.ts'
 const GENERAL = [
   'Offsets, timestamps and ids are exact within ±(2^53 − 1); beyond, they are read as that bound, and refused when written. Configs keep their text, and a default of 2^63 − 1 counts as "no limit".',
   'One process: the controller has no quorum, and its log one copy.',
-  'Brokers of a cluster fetch from each other over links of their own, without fetch sessions, and not over a listener.',
+  'Brokers of a cluster fetch from each other over links of their own, and not over a listener.',
   'A log that fails takes its one replica offline, which all brokers tell; Kafka gives up the whole log directory, and the broker with the last one.',
   'A full disk refuses records with KAFKA_STORAGE_ERROR, and takes nothing offline: service goes on when there is room. Kafka treats it as any other failure of the disk.',
   'What is read from a disk is checked by its CRC before it is served: CORRUPT_MESSAGE where Kafka leaves that to the consumer.',

@@ -7,6 +7,7 @@ import type { Timer } from '../../util/timer-queue.ts'
 import type { BrokerConfig } from '../configs/broker-config.ts'
 import type { Link, ReplicaFetchData, ReplicaFetchTarget } from '../link.ts'
 import type { Partition } from '../partition.ts'
+import { ToldTargets } from './replica-fetch-session.ts'
 
 /**
  * Fetches from one leader for all partitions that it leads and this broker follows (Kafka's `ReplicaFetcherThread`): one fetch at a time,
@@ -42,7 +43,7 @@ export class ReplicaFetcher {
   /** The number of the fetch that is under way: answers to others are too late. */
   #current = 0
   #begun = false
-  #underWay = false
+  readonly #told = new ToldTargets()
   readonly #rests = new Set<Timer>()
   #stopped = false
 
@@ -88,9 +89,8 @@ export class ReplicaFetcher {
   #fetch(): void {
     if (this.#stopped) return
     const { config, link } = this.#context
-    const due = [...this.#followed.values()].filter(({ isResting }) => !isResting)
-    const targets = due.flatMap(followed => this.#targetOf(followed) ?? [])
-    if (targets.length === 0) return
+    const targets = this.#targets()
+    if (targets.size === 0) return
     const number = this.#nextNumber()
     this.#current = number
     const request = {
@@ -100,17 +100,26 @@ export class ReplicaFetcher {
       maxWaitMs: config.number('replica.fetch.wait.max.ms'),
       minBytes: config.number('replica.fetch.min.bytes'),
       maxBytes: config.number('replica.fetch.response.max.bytes'),
-      partitions: targets,
+      ...this.#told.tell(number, targets),
     }
     const timeoutMs = config.number('replica.socket.timeout.ms')
     link.sendToPeer(this.#leaderId, 'fetch', request, timeoutMs).whenSettled(reply => {
       if (number !== this.#current || this.#stopped) return
-      this.#underWay = false
       if (reply === undefined) this.#backOff([...this.#followed.values()])
-      const asked = new Map(targets.map(target => [keyOf(target), target]))
-      for (const data of reply?.partitions ?? []) this.#work(data, asked.get(keyOf(data)))
+      if (reply === undefined || reply.isUnknown) this.#told.forget()
+      for (const data of reply?.partitions ?? []) this.#work(data, targets.get(keyOf(data)))
       this.#fetch()
     })
+  }
+
+  /** What is asked for now, by the keys of the partitions. */
+  #targets(): Map<string, ReplicaFetchTarget> {
+    const targets = new Map<string, ReplicaFetchTarget>()
+    for (const [key, followed] of this.#followed) {
+      const target = followed.isResting ? undefined : this.#targetOf(followed)
+      if (target !== undefined) targets.set(key, target)
+    }
+    return targets
   }
 
   /** By the clock of those who live in the same time: when this broker's is set back, nobody waits for it to come round again. */
@@ -120,7 +129,7 @@ export class ReplicaFetcher {
     const rested = () => {
       this.#rests.delete(timer)
       for (const each of followed) each.isResting = false
-      if (!this.#underWay) this.#fetch()
+      this.#fetch()
     }
     const timer = env.timer(config.number('replica.fetch.backoff.ms'), rested, 'client')
     this.#rests.add(timer)
@@ -147,6 +156,7 @@ export class ReplicaFetcher {
       lastFetchedEpoch: log.latestEpoch,
       // The leader takes what lies before it for deleted here, for good.
       logStartOffset: log.durableStartOffset,
+      highWatermark: log.highWatermark,
       maxBytes: this.#context.config.number('replica.fetch.max.bytes'),
     }
   }

@@ -6,6 +6,7 @@ import type { ReplicaFetchData, ReplicaFetchReply, ReplicaFetchRequest, ReplicaF
 import type { Partition } from '../partition.ts'
 import type { Purgatory } from '../purgatory.ts'
 import type { Replicas } from '../replicas.ts'
+import { type FetchedPartition, type FollowerSession, FollowerSessions } from './replica-fetch-session.ts'
 
 /**
  * Answers the fetches of followers (`ReplicaManager.fetchMessages` for a replica): up to the end of the log, and each fetch tells how far its
@@ -15,6 +16,7 @@ export class ReplicaFetchServer {
   readonly #env: Env
   readonly #replicas: Replicas
   readonly #purgatory: Purgatory
+  readonly #sessions = new FollowerSessions()
   /** By follower: what it waits for. */
   readonly #parked = new Map<number, Parked>()
   /** In the purgatory connections have positive ids. */
@@ -30,14 +32,14 @@ export class ReplicaFetchServer {
     const parked = this.#parked.get(request.replicaId)
     // The same one again, from a link that delivers twice: it waits already.
     if (parked?.number === request.number && parked.brokerEpoch === request.brokerEpoch) return parked.reply
+    const session = this.#sessions.continue(request)
+    if (session === undefined) return Later.of(this.#env.turns, { isUnknown: true, partitions: [] })
     this.#supersede(request.replicaId)
-    const results = this.#readAll(request)
-    const bytes = results.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)
-    const isSettled = results.some(({ data }) => data.error !== 'NONE' || data.divergingEpoch !== undefined)
-    if (isSettled || bytes >= request.minBytes || request.maxWaitMs <= 0) {
-      return Later.of(this.#env.turns, replyOf(results))
+    const found = this.#readAll(request, session, true)
+    if (found.isUrgent || found.sizeInBytes >= request.minBytes || request.maxWaitMs <= 0) {
+      return Later.of<ReplicaFetchReply>(this.#env.turns, { partitions: found.partitions })
     }
-    return this.#park(request, results)
+    return this.#park(request, session)
   }
 
   #supersede(replicaId: number): void {
@@ -48,64 +50,70 @@ export class ReplicaFetchServer {
     parked.reply.settle({ partitions: [] })
   }
 
-  #park(request: ReplicaFetchRequest, results: Result[]): Later<ReplicaFetchReply> {
+  #park(request: ReplicaFetchRequest, session: FollowerSession): Later<ReplicaFetchReply> {
     const waitId = this.#nextWaitId--
     const reply = new Later<ReplicaFetchReply>(this.#env.turns)
     const { number, brokerEpoch } = request
     this.#parked.set(request.replicaId, { number, brokerEpoch, waitId, reply })
     const done = () => {
       if (this.#parked.get(request.replicaId)?.waitId === waitId) this.#parked.delete(request.replicaId)
-      reply.settle(replyOf(this.#readAll(request)))
+      reply.settle({ partitions: this.#readAll(request, session, false).partitions })
     }
     this.#purgatory
       .wait<true>(
         waitId,
-        results.map(({ partition }) => (partition as Partition).key),
+        session.partitions.keys(),
         request.maxWaitMs,
-        () => enough(results, request.minBytes) || undefined,
+        () => enough(session, request.minBytes) || undefined,
         () => true,
       )
       .whenSettled(done)
     return reply
   }
 
-  #readAll(request: ReplicaFetchRequest): Result[] {
-    let left = request.maxBytes
-    let minOneBatch = true
-    return request.partitions.map(target => {
-      const result = this.#read(request, target, Math.min(left, target.maxBytes), minOneBatch)
-      left = Math.max(0, left - result.sizeInBytes)
-      if (result.sizeInBytes > 0) minOneBatch = false
-      return result
-    })
+  /** @param arrives whether the fetch has just come, and so says how far the follower is; in the end of a wait it says nothing new */
+  #readAll(request: ReplicaFetchRequest, session: FollowerSession, arrives: boolean): Found {
+    const partitions: ReplicaFetchData[] = []
+    let sizeInBytes = 0
+    let isUrgent = false
+    for (const fetched of session.partitions.values()) {
+      const maxBytes = Math.max(0, Math.min(request.maxBytes - sizeInBytes, fetched.target.maxBytes))
+      const data = this.#read(request, fetched, { maxBytes, minOneBatch: sizeInBytes === 0, arrives })
+      if (data === undefined) continue
+      partitions.push(data)
+      for (const part of data.records) sizeInBytes += part.length
+      isUrgent ||= data.error !== 'NONE' || data.divergingEpoch !== undefined
+    }
+    return { partitions, sizeInBytes, isUrgent }
   }
 
+  /** Undefined when there is nothing that the follower does not know. */
   #read(
     { replicaId, brokerEpoch }: ReplicaFetchRequest,
-    target: ReplicaFetchTarget,
-    maxBytes: number,
-    minOneBatch: boolean,
-  ): Result {
+    fetched: FetchedPartition,
+    { arrives, ...limits }: { maxBytes: number; minOneBatch: boolean; arrives: boolean },
+  ): ReplicaFetchData | undefined {
+    const { target } = fetched
     const { topicId, partitionId, fetchOffset } = target
-    let partition: Partition | undefined
+    fetched.partition = undefined
     try {
-      partition = this.#replicas.leaderById(topicId, partitionId)
+      const partition = this.#replicas.leaderById(topicId, partitionId)
+      fetched.partition = partition
       partition.checkLeaderEpoch(target.currentLeaderEpoch)
       const { log } = partition
       const divergingEpoch = partition.divergence(target.lastFetchedEpoch, fetchOffset)
       if (divergingEpoch !== undefined) {
-        const data = { topicId, partitionId, error: 'NONE' as const, ...marks(partition), divergingEpoch, records: [] }
-        return { target, partition, data, sizeInBytes: 0 }
+        return { topicId, partitionId, error: 'NONE', ...marks(partition), divergingEpoch, records: [] }
       }
-      const read = log.read(fetchOffset, { maxBytes, minOneBatch, isolation: 'log_end' })
-      partition.followerFetched(replicaId, brokerEpoch, target)
-      const data = { topicId, partitionId, error: 'NONE' as const, ...marks(partition), records: read.parts }
-      return { target, partition, data, sizeInBytes: read.sizeInBytes }
+      const isAtEnd = fetchOffset === log.logEndOffset
+      const records = isAtEnd ? [] : log.read(fetchOffset, { ...limits, isolation: 'log_end' }).parts
+      if (arrives) partition.followerFetched(replicaId, brokerEpoch, target)
+      if (records.length === 0 && !hasMoved(partition, target)) return undefined
+      return { topicId, partitionId, error: 'NONE', ...marks(partition), records }
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error
-      const known = partition === undefined ? NO_MARKS : marks(partition)
-      const data = { topicId, partitionId, error: error.error, ...known, records: [] }
-      return { target, partition, data, sizeInBytes: 0 }
+      const known = fetched.partition === undefined ? NO_MARKS : marks(fetched.partition)
+      return { topicId, partitionId, error: error.error, ...known, records: [] }
     }
   }
 }
@@ -118,11 +126,11 @@ interface Parked {
   readonly reply: Later<ReplicaFetchReply>
 }
 
-interface Result {
-  readonly target: ReplicaFetchTarget
-  readonly partition: Partition | undefined
-  readonly data: ReplicaFetchData
+interface Found {
+  readonly partitions: readonly ReplicaFetchData[]
   readonly sizeInBytes: number
+  /** Something cannot be fetched, or not so: the follower is to know at once. */
+  readonly isUrgent: boolean
 }
 
 const NO_MARKS = { highWatermark: -1, logStartOffset: -1, logEndOffset: -1 }
@@ -134,14 +142,15 @@ function marks({ openedLog }: Partition) {
   return { highWatermark, logStartOffset, logEndOffset }
 }
 
-function replyOf(results: Result[]): ReplicaFetchReply {
-  return { partitions: results.map(({ data }) => data) }
+/** Whether the follower does not know how far its records are replicated, or where the log begins. */
+function hasMoved({ log }: Partition, { fetchOffset, highWatermark, logStartOffset }: ReplicaFetchTarget): boolean {
+  return Math.min(log.highWatermark, fetchOffset) > highWatermark || log.logStartOffset > logStartOffset
 }
 
 /** There is something to read, or to be told. */
-function enough(results: Result[], minBytes: number): boolean {
+function enough({ partitions }: FollowerSession, minBytes: number): boolean {
   let bytes = 0
-  for (const { target, partition } of results) {
+  for (const { target, partition } of partitions.values()) {
     if (partition === undefined || partition.notLedBecause !== undefined) return true
     if (partition.leaderEpoch !== target.currentLeaderEpoch) return true
     if (target.fetchOffset > partition.log.logEndOffset) return true
