@@ -156,7 +156,7 @@ describe('the topic of committed offsets', () => {
     expect(place.records).toBeLessThan(most)
     for (const group of groups) expect(committed(again, group, partitions)).toEqual(partitions.map(() => days - 1))
     place.stop()
-  }, 60_000)
+  }, 180_000)
 
   it.each([
     ['is deleted', {}],
