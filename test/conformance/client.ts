@@ -103,6 +103,8 @@ export interface ProduceOptions {
 export type MemberEvent =
   | { event: 'assigned'; partitions: number[] }
   | ({ event: 'record' } & ConsumedRecord)
+  /** Where it means to go on in the partitions it has now, of clients that tell. */
+  | { event: 'begins'; places: { partition: number; offset: number }[] }
   /** The consumer ended with an error, and the program made another one, which knows nothing of it. */
   | { event: 'anew' }
 

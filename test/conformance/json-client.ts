@@ -26,9 +26,7 @@ type Verbs = Omit<
 type DriverEvent =
   | ({ event: 'acknowledged' } & Acknowledgement)
   | ({ event: 'unacknowledged'; message: string } & Acknowledgement)
-  | { event: 'assigned'; partitions: number[] }
-  | ({ event: 'record' } & ConsumedRecord)
-  | { event: 'anew' }
+  | MemberEvent
   | { event: 'result'; value: unknown }
   | { event: 'error'; message: string }
 
@@ -72,6 +70,10 @@ function recordOf({ partition, offset, key, value }: ConsumedRecord): ConsumedRe
   return { partition, offset, key, value }
 }
 
+function isOfMember(event: DriverEvent): event is MemberEvent {
+  return ['assigned', 'record', 'begins', 'anew'].includes(event.event)
+}
+
 /** A driver that goes on until its input ends: a member of a group, or a producer that sends the lines it reads, or its own. */
 class JsonProcess implements Member, OpenProducer, SteadyProducer {
   readonly clientId: string
@@ -92,7 +94,7 @@ class JsonProcess implements Member, OpenProducer, SteadyProducer {
   }
 
   #take(event: DriverEvent): void {
-    if (event.event === 'assigned' || event.event === 'record' || event.event === 'anew') this.#tell?.(event)
+    if (isOfMember(event)) this.#tell?.(event)
     if (event.event === 'assigned') this.assignments.push(event.partitions)
     else if (event.event === 'record') this.records.push(recordOf(event))
     else if (event.event === 'acknowledged') this.acknowledged.push(event)

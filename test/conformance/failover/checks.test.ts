@@ -1,6 +1,14 @@
 /** A check that cannot fail is worthless: each is shown what it has to find. */
 import { describe, expect, it } from 'vitest'
-import { checkCommitted, checkRead, checkResumed, checkStored, type Reading, withReturns } from './checks.ts'
+import {
+  checkBeginnings,
+  checkCommitted,
+  checkRead,
+  checkResumed,
+  checkStored,
+  type Reading,
+  withReturns,
+} from './checks.ts'
 
 const values = (...numbers: number[]) => numbers.map((number, offset) => ({ offset, value: `0:${number}` }))
 const stored = (...numbers: number[]) => new Map([[0, values(...numbers)]])
@@ -76,6 +84,15 @@ describe('the checks of the failover run', () => {
       expect(check([...readings([2, 3, 4, 1, 2]), ...readings([0]).map(inB)], [2])).toEqual([
         'began where nobody committed: a at 0@1',
       ])
+    })
+
+    it('still find that it was told another place than a commit', () => {
+      const beginning = { member: 'a', partition: 0 }
+      const told = (offset: number, was?: number) => checkBeginnings([{ ...beginning, offset, was }], () => [3, 5])
+      expect([told(0), told(3), told(5, 7), told(7, 7)].flat()).toEqual([])
+      // It has been there, on its way to 7.
+      expect(told(4, 7)).toEqual(['told to begin where nobody committed: a at 0@4, was at 7'])
+      expect(told(7)).toEqual(['told to begin where nobody committed: a at 0@7, was at none'])
     })
 
     it('still find a gap, and what was not read', () => {

@@ -22,6 +22,14 @@ export interface Reading {
   returns?: boolean
 }
 
+/** Where a member said that it goes on in a partition, and where it was, when it had read of it. */
+export interface Beginning {
+  member: string
+  partition: number
+  offset: number
+  was: number | undefined
+}
+
 /** Offsets of a partition that the cluster says it lost: from `from` up to, and without, `to`. */
 export interface LostRange {
   partition: number
@@ -166,6 +174,23 @@ export function checkResumed(
     runs.add(run)
     if (offset !== 0 && !returns && !commits(partition).includes(offset)) {
       problems.add('began where nobody committed', `${member} at ${partition}@${offset}`)
+    }
+  }
+  return problems.list()
+}
+
+/** The same of what a member told: it goes on from a commit, or from the beginning, or stays where it is when there was no commit. */
+export function checkBeginnings(
+  beginnings: readonly Beginning[],
+  commits: (partition: number) => readonly number[],
+): string[] {
+  const problems = new Problems()
+  for (const { member, partition, offset, was } of beginnings) {
+    if (offset !== 0 && offset !== was && !commits(partition).includes(offset)) {
+      problems.add(
+        'told to begin where nobody committed',
+        `${member} at ${partition}@${offset}, was at ${was ?? 'none'}`,
+      )
     }
   }
   return problems.list()

@@ -19,7 +19,15 @@ import { platformatic } from '../platformatic/client.ts'
 import { confluentKafka } from '../python/confluent.ts'
 import { removeScratch } from '../scratch.ts'
 import { storedBytes, storedRecords } from '../wire.ts'
-import { checkCommitted, checkRead, checkResumed, checkStored, type StoredPartitions, withReturns } from './checks.ts'
+import {
+  checkBeginnings,
+  checkCommitted,
+  checkRead,
+  checkResumed,
+  checkStored,
+  type StoredPartitions,
+  withReturns,
+} from './checks.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { causeFaults, loseRecords } from './faults.ts'
 import { commitsIn } from './offsets-topic.ts'
@@ -101,7 +109,9 @@ async function problemsOf(cluster: RunningCluster, work: Workload, watch: Commit
     ...checkStored(work.producer.acknowledged, stored),
     ...checkRead(readings, stored),
     ...checkResumed(readings, offsets),
+    ...checkBeginnings(work.beginnings, offsets),
   ]
+  if (work.client.goesOnFromItsOwn && work.beginnings.length === 0) problems.push('it does not tell where it begins')
   for (let partition = 0; partition < PARTITIONS; partition++) {
     const seen = watch.seen(work.group, partition)
     if (seen.length === 0) problems.push(`nobody saw what was committed of partition ${partition}`)

@@ -3,7 +3,7 @@
  */
 import { waitUntil, within } from '../child.ts'
 import type { FailoverClient, Member, SteadyProducer } from '../client.ts'
-import type { Reading, StoredPartitions } from './checks.ts'
+import type { Beginning, Reading, StoredPartitions } from './checks.ts'
 
 /** A broker may be away for some seconds on a loaded machine, and its groups are to stay. */
 const SESSION_TIMEOUT_MS = 6000
@@ -26,6 +26,8 @@ export class Workload {
   readonly group: string
   readonly partitions: number
   readonly readings: Reading[] = []
+  /** Of clients that tell where they begin. */
+  readonly beginnings: Beginning[] = []
   readonly producer: SteadyProducer
   readonly #members: Member[]
   #hasStopped = false
@@ -47,12 +49,20 @@ export class Workload {
       } as const
       let consumers = 1
       let assignment = 0
+      let places = new Map<number, number>()
       return client.joinAndTell(call(name), options, event => {
-        if (event.event === 'anew') consumers++
-        else if (event.event === 'assigned') assignment++
-        else {
+        const member = consumers === 1 ? name : `${name}, begun ${consumers} times`
+        if (event.event === 'assigned') assignment++
+        else if (event.event === 'anew') {
+          consumers++
+          places = new Map()
+        } else if (event.event === 'begins') {
+          for (const place of event.places) {
+            this.beginnings.push({ member, ...place, was: places.get(place.partition) })
+          }
+        } else {
           const { partition, offset, value } = event
-          const member = consumers === 1 ? name : `${name}, begun ${consumers} times`
+          places.set(partition, offset + 1)
           this.readings.push({ member, assignment, partition, offset, value: value ?? '' })
         }
       })

@@ -141,6 +141,12 @@ async function beMember(options, leaving) {
       fallbackMode: options.reset === 'none' ? 'fail' : options.reset,
       autocommit: 1000,
     })
+    // It has asked what is committed, and set its places.
+    stream.on('offsets', () => {
+      const { partitions = [] } = consumer.assignments?.find(each => each.topic === options.topic) ?? {}
+      const placeOf = partition => Number(stream.offsetsToFetch.get(`${options.topic}:${partition}`))
+      emit('begins', { places: partitions.map(partition => ({ partition, offset: placeOf(partition) })) })
+    })
     stream.on('data', message => emit('record', plain(message)))
     const failed = new Promise((_, reject) => {
       stream.on('error', reject)
