@@ -138,10 +138,8 @@ export class ReplicaFetcher {
   /** Undefined when the log cannot be had, or has to be flushed first. */
   #targetOf(followed: Followed): ReplicaFetchTarget | undefined {
     const { partition, leaderEpoch } = followed
-    const log = partition.tryOpen() ? partition.openedLog : undefined
+    const log = this.#logOf(followed)
     if (log === undefined) return undefined
-    // Behind the recovery point: nothing has to be written down before that may be cut.
-    if (log.doubtfulFrom !== undefined) log.truncateTo(log.doubtfulFrom)
     if (partition.storedOffset < log.logEndOffset) {
       // The next fetch says that this replica has everything before it: it has to be true first.
       log.flush().whenSettled(() => this.#beginSoon())
@@ -158,6 +156,22 @@ export class ReplicaFetcher {
       logStartOffset: log.durableStartOffset,
       highWatermark: log.highWatermark,
       maxBytes: this.#context.config.number('replica.fetch.max.bytes'),
+    }
+  }
+
+  /** The log, without what may be missing something. */
+  #logOf(followed: Followed): Log | undefined {
+    const { partition } = followed
+    try {
+      const { log } = partition
+      // Behind the recovery point: nothing has to be written down before that may be cut.
+      if (log.doubtfulFrom !== undefined) log.truncateTo(log.doubtfulFrom)
+      return log
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error
+      // Where there was no room for it there may be some later.
+      if (partition.failure === undefined) this.#complain(followed, error.message)
+      return undefined
     }
   }
 

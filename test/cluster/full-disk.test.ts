@@ -1,0 +1,37 @@
+/** A follower whose disk is full follows again once there is room. */
+
+import { expect, it } from 'vitest'
+import { MemoryStorage } from '../../src/storage/memory-storage.ts'
+import { StorageError } from '../../src/storage/storage.ts'
+import { VirtualEnv } from '../../src/util/virtual-env.ts'
+import { ClusterWorld } from './world.ts'
+
+/** Nothing new can be made in it as long as it is full. */
+class FullStorage extends MemoryStorage {
+  isFull = false
+
+  override open(path: string, options?: Parameters<MemoryStorage['open']>[1]) {
+    if (this.isFull && options?.create && !this.exists(path)) throw new StorageError('NO_SPACE', `ENOSPC: ${path}`)
+    return super.open(path, options)
+  }
+}
+
+it('a replica for which there was no room is made later, and nothing else has to happen for that', () => {
+  const env = new VirtualEnv()
+  const storages: FullStorage[] = []
+  const storage = () => {
+    storages.push(new FullStorage({ turns: env.turns }))
+    return storages[storages.length - 1]
+  }
+  const world = new ClusterWorld({}, { env, storage })
+  world.topic('t', [[1]])
+  expect(world.produced(1, 't', 'a')).toBe('NONE')
+  storages[1].isFull = true
+  expect(world.reassign('t', [1, 2])).toBe('NONE')
+  env.advance(10_000)
+  expect(world.partition('t').isr).toEqual([1])
+  storages[1].isFull = false
+  env.advance(10_000)
+  expect(world.partition('t')).toMatchObject({ isr: [1, 2], addingReplicas: [] })
+  expect(world.stored(2, 't')).toEqual(['a'])
+})
