@@ -1,8 +1,9 @@
 /**
- * What a cluster costs: its start, Produce with acks=all and a replication factor of 3 beside one of 1, and the memory of replicas. Requests are
+ * What a cluster costs: its start, Produce with acks=all and a replication factor of 3 beside one of 1, the memory of replicas, and what it does
+ * while nobody asks for anything. Requests are
  * encoded beforehand and go out from raw sockets, one connection for each partition with five in flight, as in `throughput.mjs`.
  *
- *   node bench/cluster.mjs [--starts 5] [--megabytes 192] [--partitions 4] [--replicas 10000] [--workers] [--kafka]
+ *   node bench/cluster.mjs [--starts 5] [--megabytes 192] [--partitions 4] [--replicas 10000] [--idle 1000] [--workers] [--kafka]
  *
  * `--workers` measures starts and Produce with a thread for each broker as well.
  */
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     megabytes: { type: 'string', default: '192' },
     partitions: { type: 'string', default: '4' },
     replicas: { type: 'string', default: '10000' },
+    idle: { type: 'string', default: '1000' },
     workers: { type: 'boolean', default: false },
     kafka: { type: 'boolean', default: false },
   },
@@ -32,6 +34,10 @@ const BATCHES = [
 ]
 /** Whether brokers have threads of their own. */
 const THREADS = options.workers ? [false, true] : [false]
+/** How long a fetch of a follower waits in Kafka; `startCluster` has its own value. */
+const KAFKA_WAIT = { 'replica.fetch.wait.max.ms': 500 }
+/** How long nothing is done before it is measured, and while it is. */
+const [CALM_MS, IDLE_MS] = [5000, 20_000]
 /** Of a topic that is made to count what a replica takes. */
 const PARTITIONS_A_TOPIC = 100
 
@@ -43,6 +49,11 @@ if (options.kafka) produced.push(...(await produceRows(await startKafkaCluster({
 console.log(`acks=all, ${partitions} connections, ${options.megabytes} MB a row\n`)
 printTable(produced)
 printTable(await memoryRows())
+const idle = []
+for (const workers of THREADS)
+  idle.push(...(await idleRows(await startOttlaCluster({ brokers: 3, workers, configs: KAFKA_WAIT }))))
+if (options.kafka) idle.push(...(await idleRows(await startKafkaCluster({ brokers: 3, configs: {} }))))
+printTable(idle)
 
 async function starts() {
   const rows = []
@@ -173,5 +184,23 @@ async function memoryRows() {
     })
     await filled.stop()
   }
+  return rows
+}
+
+/** What a cluster of three does when nobody asks for anything: without topics, and with partitions that are followed. */
+async function idleRows(cluster) {
+  const rows = []
+  for (const count of [0, Number(options.idle)]) {
+    for (let made = 0; made < count; made += PARTITIONS_A_TOPIC) {
+      await makeTopic(cluster, `idle-${made}`, PARTITIONS_A_TOPIC, 3)
+    }
+    await sleep(CALM_MS)
+    const [began, cpu] = [performance.now(), cluster.cpuSeconds()]
+    await sleep(IDLE_MS)
+    const seconds = (performance.now() - began) / 1000
+    const share = ((cluster.cpuSeconds() - cpu) / seconds) * 100
+    rows.push({ cluster: cluster.name, 'idle partitions': count, 'CPU % of a core': share })
+  }
+  await cluster.stop()
   return rows
 }
