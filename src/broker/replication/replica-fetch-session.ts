@@ -8,7 +8,7 @@ import type { Partition } from '../partition.ts'
  */
 
 /** A fetch that continues none, and so names all. */
-export const NO_FETCH = 0
+const NO_FETCH = 0
 
 /** The follower's end: what its leader knows once it has all fetches that were sent. */
 export class ToldTargets {
