@@ -12,6 +12,16 @@ export class Chance {
     this.#prng = new Prng(seed)
   }
 
+  /**
+   * Another source for one thing alone, by its name: what a seed decides by the other numbers stays as it is when this thing is
+   * added or taken away.
+   */
+  static for(seed: number, name: string): Chance {
+    let hash = 0x811c9dc5 ^ seed
+    for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193)
+    return new Chance(hash >>> 0)
+  }
+
   /** A number in [0, 1). */
   next(): number {
     return this.#prng.next()

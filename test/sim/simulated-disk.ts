@@ -81,6 +81,12 @@ export class SimulatedDisk {
     then()
   }
 
+  /** Whoever uses it is struck now: it stays as it is at this moment, whatever the process still does. */
+  freeze(): void {
+    this.#strike = undefined
+    this.#image ??= this.root.fork()
+  }
+
   /** The process is gone: what it wrote is there, as far as it came. */
   processDied(): void {
     this.#strike = undefined

@@ -90,6 +90,12 @@ export class ClusterFaultSchedule {
         return this.#spoil(id, { full: true })
       case 'reassignments':
         return this.#reassign(id)
+      case 'clusterKills':
+        return this.#strikeAll('kill')
+      case 'clusterPowerCuts':
+        return this.#strikeAll('power')
+      case 'clusterStops':
+        return cluster.isDown ? undefined : cluster.stopAll(() => this.#crashAll('stop'))
       case 'clockJumps':
         return cluster.moveClock(id, chance.pick([-HOUR_MS, -3000, 3000, HOUR_MS]))
       default:
@@ -174,6 +180,7 @@ export class ClusterFaultSchedule {
   /** Between two events, or in the middle of one, between two changes of the disk. */
   #strike(id: number, kind: CrashKind): void {
     const { cluster, trace } = this.#targets
+    if (cluster.isDown) return
     if (this.#plan.storage === 'memory' || this.#chance.maybe(0.5)) return this.crash(id, kind)
     cluster.strike(id, this.#chance.below(30), () => {
       trace(`broker ${id} was struck in the middle of a turn`)
@@ -181,11 +188,28 @@ export class ClusterFaultSchedule {
     })
   }
 
+  /** All brokers and the controller: between two events, or in the middle of one, between two changes of some disk. */
+  #strikeAll(kind: CrashKind): void {
+    const { cluster, trace } = this.#targets
+    if (cluster.isDown) return
+    if (this.#chance.maybe(0.5)) return this.#crashAll(kind)
+    cluster.strikeAll(this.#chance.pick([undefined, ...this.#plan.brokerIds]), this.#chance.below(30), () => {
+      trace('all brokers and the controller were struck in the middle of a turn')
+      this.#crashAll(kind)
+    })
+  }
+
+  #crashAll(kind: CrashKind | 'stop'): void {
+    const { cluster, started } = this.#targets
+    cluster.crashAll(kind)
+    this.#later(this.#chance.between(5, 4000), () => cluster.begin(started))
+  }
+
   /** Ends a process; it is started again after a while. */
   crash(id: number, kind: CrashKind | 'stop'): void {
     const { cluster, started } = this.#targets
     const { disk, running } = cluster.machine(id)
-    if (running === undefined) return
+    if (running === undefined || cluster.isDown) return
     cluster.crash(id, kind)
     if (!disk.isBad) this.#needsRestart.delete(id)
     this.#later(this.#chance.between(5, 4000), () => cluster.start(id, () => started(id)))
@@ -207,8 +231,8 @@ export class ClusterFaultSchedule {
   heal(): void {
     const { cluster } = this.#targets
     this.#over = true
+    for (const disk of cluster.disks) disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
     for (const { id, disk } of cluster.machines) {
-      disk.strikeAfter(Number.POSITIVE_INFINITY, () => {})
       Object.assign(disk.faults, GOOD_DAY)
       // Whoever has met errors of the disk is started anew, as its operator would.
       if (this.#needsRestart.has(id)) this.crash(id, 'kill')

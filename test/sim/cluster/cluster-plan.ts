@@ -1,6 +1,6 @@
 /** What a seed decides about a simulation of several brokers: besides what it decides about one, the links and what happens to them. */
 
-import type { Chance } from '../chance.ts'
+import { Chance } from '../chance.ts'
 import { drawPlan, type Plan, type WantedPlan } from '../plan.ts'
 
 /** How often each fault happens while work is done. */
@@ -33,9 +33,15 @@ export interface ClusterFaults {
   readonly diskErrors: number
   /** On the disk of one broker is no room, for a while. */
   readonly fullDisks: number
+  /** The process in which all brokers and the controller live is killed, loses the power of its machine, or is stopped in good order. */
+  readonly clusterKills: number
+  readonly clusterPowerCuts: number
+  readonly clusterStops: number
 }
 
 export interface ClusterPlan extends Omit<Plan, 'faults'> {
+  /** The controller keeps what it decides on a disk of its own; otherwise in memory, and then it neither dies nor forgets. */
+  readonly controllerHasDisk: boolean
   /** Who is not in sync may be elected. */
   readonly unclean: boolean
   /** How long each message between nodes is on its way when nothing is wrong. */
@@ -46,12 +52,13 @@ export interface ClusterPlan extends Omit<Plan, 'faults'> {
 /** What is settled before the seed decides the rest. */
 export type WantedClusterPlan = Partial<Omit<ClusterPlan, 'faults'>> & { readonly faults?: Partial<ClusterFaults> }
 
-export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}): ClusterPlan {
-  const { faults, unclean: wantedUnclean, linkDelayMs, ...more } = wanted
+/** @param seed the same from which `chance` comes */
+export function drawClusterPlan(seed: number, chance: Chance, wanted: WantedClusterPlan = {}): ClusterPlan {
+  const { faults: wantedFaults, unclean: wantedUnclean, linkDelayMs, ...more } = wanted
   const { configs, topics, offsetsTopic, ...base } = drawPlan(chance.fork(), more as WantedPlan)
   const hasDisks = base.storage === 'disk'
   const unclean = wantedUnclean ?? chance.maybe(0.1)
-  return {
+  const rest = {
     ...base,
     brokerIds: [1, 2, 3],
     administers: false,
@@ -79,15 +86,37 @@ export function drawClusterPlan(chance: Chance, wanted: WantedClusterPlan = {}):
       configs: pick(configs, ['internal.segment.bytes', 'retention.bytes']),
     })),
     offsetsTopic,
-    faults: { ...drawFaults(chance, hasDisks), ...faults },
   }
+  const ofBrokers = drawFaults(chance, hasDisks)
+  const ofAll = hasDisks ? drawClusterWide(Chance.for(seed, 'cluster-wide faults')) : NO_CLUSTER_WIDE
+  const isHit = controllerDies({ ...ofAll, ...wantedFaults })
+  // A process that cannot begin on a disk that fails is another matter: here all have to.
+  const onGoodDisks = isHit ? { diskErrors: 0, fullDisks: 0 } : {}
+  return {
+    ...rest,
+    controllerHasDisk: isHit,
+    faults: { ...ofBrokers, ...ofAll, ...onGoodDisks, ...wantedFaults },
+  }
+}
+
+type ClusterWide = Pick<ClusterFaults, 'clusterKills' | 'clusterPowerCuts' | 'clusterStops'>
+
+const NO_CLUSTER_WIDE: ClusterWide = { clusterKills: 0, clusterPowerCuts: 0, clusterStops: 0 }
+
+function controllerDies({ clusterKills, clusterPowerCuts, clusterStops }: ClusterWide): boolean {
+  return clusterKills + clusterPowerCuts + clusterStops > 0
+}
+
+function drawClusterWide(chance: Chance): ClusterWide {
+  const some = (probability: number, most: number) => (chance.maybe(probability) ? chance.between(1, most) : 0)
+  return { clusterKills: some(0.1, 2), clusterPowerCuts: some(0.1, 2), clusterStops: some(0.05, 1) }
 }
 
 function pick(configs: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(configs).filter(([name]) => names.includes(name)))
 }
 
-function drawFaults(chance: Chance, hasDisks: boolean): ClusterFaults {
+function drawFaults(chance: Chance, hasDisks: boolean): Omit<ClusterFaults, keyof ClusterWide> {
   const some = (probability: number, most: number) => (chance.maybe(probability) ? chance.between(1, most) : 0)
   return {
     resets: some(0.4, 10),

@@ -76,7 +76,7 @@ class ClusterSimulation {
   constructor({ seed, plan, trace }: ClusterSimulationOptions) {
     const chance = new Chance(seed)
     this.#chance = chance
-    this.plan = drawClusterPlan(chance.fork(), plan)
+    this.plan = drawClusterPlan(seed, chance.fork(), plan)
     const world = new VirtualEnv({ seed })
     const began = world.now()
     this.#trace = trace === undefined ? () => {} : text => trace(`${world.now() - began} ${text}`)
@@ -86,10 +86,12 @@ class ClusterSimulation {
       world,
       network: this.#network,
       chance: chance.fork(),
+      controllerChance: Chance.for(seed, 'controller'),
       log: (level, message, fields) => {
         if (trace !== undefined) this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`)
       },
       gaveUp: (id, reason) => this.#faults.gaveUp(id, reason),
+      endingAll: () => this.#replicas.endingAll(),
       struck: id => this.#replicas.struck(id),
       ending: (id, kind) => {
         this.#replicas.ending(id, kind)
@@ -100,7 +102,7 @@ class ClusterSimulation {
         this.#replicas.ended()
       },
     })
-    if (trace) this.#cluster.timeline.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
+    if (trace) this.#cluster.listen(event => this.#trace(`timeline: ${JSON.stringify(event)}`))
     const records = new ReplicatedRecords(() => this.#replicas)
     const watch = new ReplicaWatch(this.#cluster)
     this.#replicas = new Replicas(this.#cluster, this.plan, watch, records)

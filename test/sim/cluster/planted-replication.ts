@@ -8,6 +8,7 @@ import { MetadataImage } from '../../../src/broker/metadata/image.ts'
 import type { AppliedRecord } from '../../../src/broker/metadata/records.ts'
 import { Partition } from '../../../src/broker/partition.ts'
 import { Leadership } from '../../../src/broker/replication/leadership.ts'
+import { MetadataLog } from '../../../src/cluster/metadata-log.ts'
 import type { WantedClusterPlan } from './cluster-plan.ts'
 
 export interface PlantedReplicationFault {
@@ -107,5 +108,17 @@ export const PLANTED_REPLICATION: readonly PlantedReplicationFault[] = [
           original.call(this, { ...data, logStartOffset: 0 })
         }
       }),
+  },
+  {
+    name: 'acts on decisions that are not on the disk of the controller',
+    plan: { storage: 'disk', unclean: false, faults: { clusterPowerCuts: 6, reassignments: 15, elections: 6 } },
+    plant: () => {
+      const original = Object.getOwnPropertyDescriptor(MetadataLog.prototype, 'highWatermark') as PropertyDescriptor
+      Object.defineProperty(MetadataLog.prototype, 'highWatermark', {
+        ...original,
+        get: () => Number.MAX_SAFE_INTEGER,
+      })
+      return () => Object.defineProperty(MetadataLog.prototype, 'highWatermark', original)
+    },
   },
 ]

@@ -44,7 +44,7 @@ export class LogStarts implements Checker {
     this.#watch = watch
     this.#isRetained = isRetained
     this.#replicas = replicas
-    cluster.timeline.listen(event => {
+    cluster.listen(event => {
       if (event.type !== 'broker' || event.state === 'unfenced') return
       for (const { living } of this.#underWay.values()) living.delete(event.broker)
     })

@@ -7,7 +7,7 @@
  * or because the controller takes out one that lives while those that stay are dead, which it does not know yet: with
  * `min.insync.replicas=1` that one is not eligible any more, as in Kafka. And where none of the dead ended in good order, none is trusted
  * when it comes back, whatever it has: who led last leads again then, though it may have lost more (KIP-966). Or a topic allows unclean elections, and the timeline
- * names it as lost.
+ * names it as lost, which it cannot when everybody who saw it ended with the process of the cluster.
  */
 
 import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
@@ -36,6 +36,8 @@ export class CommittedLog extends ObservedLog {
   hasLost = false
   /** Below this a leader may have shown records in the event in which its log failed: nobody saw it. */
   unseenUpTo = 0
+  /** All who saw what was replicated have ended with the process of the cluster, and nobody has led since: no loss can be named. */
+  isUnwitnessed = false
   /** By broker: up to where its replica is known to hold it. */
   readonly held = new Map<number, number>()
   /** By broker: up to where it is known to be on its disk. */
@@ -87,7 +89,7 @@ export class Replicas implements Checker {
     this.#allowsUnclean = unclean
     this.#hasBadDisks = faults.diskErrors + faults.fullDisks > 0
     this.#listener = listener
-    cluster.timeline.listen(event => this.#happened(event))
+    cluster.listen(event => this.#happened(event))
   }
 
   get logs(): CommittedLog[] {
@@ -255,6 +257,11 @@ export class Replicas implements Checker {
     this.#struck.set(id, replicas)
   }
 
+  /** The process of all brokers and the controller is about to end. */
+  endingAll(): void {
+    for (const committed of this.#logs.values()) committed.isUnwitnessed = true
+  }
+
   /** A process is about to end: what it holds of each log it may hold no more. */
   ending(id: number, kind: CrashKind | 'stop'): void {
     if (!this.#cluster.isMade) return
@@ -331,6 +338,10 @@ export class Replicas implements Checker {
     if (event.type === 'broker' || event.type === 'action') return
     const committed = this.of(event.topic, event.partition)
     if (committed === undefined) return
+    if (event.type === 'leader' && event.leader >= 0 && committed.isUnwitnessed) {
+      committed.isUnwitnessed = false
+      if (event.unclean && this.#allowsUnclean) return this.#cut(committed, 0)
+    }
     if (event.type !== 'lost') this.#loseUnheld(committed)
     else if (this.#allowsUnclean) {
       // It may be what an old leader takes for replicated only now.
