@@ -83,14 +83,25 @@ export class LocalLog {
   /** Drops the batches that end at or behind `offset`, which is not below the first segment. */
   truncateTo(offset: number): void {
     const { segments } = this
-    const index = segments.floor(offset)
+    const { index, position, endOffset } = this.#cutAt(offset)
     segments.remove(index + 1, segments.count - index - 1, this.#config.fileDeleteDelayMs)
-    const { active } = segments
-    const position = active.positionOf(offset)
-    // Where a batch reached across, the log ends before that batch, so that it can be fetched again whole.
-    this.#endOffset = position < active.size ? Math.min(offset, active.baseOffsetAt(position)) : offset
-    active.truncateAt(position, offset)
-    segments.wereCut(this.#endOffset)
+    segments.active.truncateAt(position, offset)
+    this.#endOffset = endOffset
+    segments.wereCut(endOffset)
+  }
+
+  /** Where the log will end once it is cut at `offset`: no later. */
+  endWhenCutAt(offset: number): number {
+    return offset < this.segments.first.baseOffset ? offset : this.#cutAt(offset).endOffset
+  }
+
+  #cutAt(offset: number): { index: number; position: number; endOffset: number } {
+    const index = this.segments.floor(offset)
+    const segment = this.segments.at(index)
+    const position = segment.positionOf(offset)
+    // Where a batch reaches across, the log ends before that batch, so that it can be fetched again whole.
+    const endOffset = position < segment.size ? Math.min(offset, segment.baseOffsetAt(position)) : offset
+    return { index, position, endOffset }
   }
 
   /** Drops everything and begins anew at `offset`. Where there is no room for a new segment, nothing has changed. */

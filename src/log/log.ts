@@ -156,7 +156,13 @@ export class Log extends RetainedLog {
     if (failure !== undefined) throw new KafkaError('KAFKA_STORAGE_ERROR', failure.message)
     const local = this.local
     if (local.isFullFor(prepared, now)) this.roll(prepared.batches[0].header.baseOffset)
-    local.append(prepared, now)
+    try {
+      local.append(prepared, now)
+    } catch (error) {
+      // A part of it may have been written and cut off again: it must not be back after a power cut, when more lies behind it.
+      this.durability.truncated(this.logEndOffset)
+      throw error
+    }
     const { active } = local.segments
     for (const { header, marker } of prepared.batches) this.state.append(header, marker, active)
     this.durability.appended()
@@ -262,11 +268,22 @@ export class Log extends RetainedLog {
   /**
    * Sees to it that whoever opens the log after a power cut does not trust what lies behind `offset`, where it is to be cut: new records
    * may come there that are not flushed yet. Undefined when that is so: then it may be cut at once.
+   *
+   * @throws {KafkaError} KAFKA_STORAGE_ERROR when it cannot be found out where that is
    */
   noteCut(offset: number): Later<StorageFailure | undefined> | undefined {
     if (this.storage.isVolatile) return undefined
-    this.durability.lowerRecoveryPoint(offset)
-    return this.listener.cutting?.(offset)
+    const endOffset = this.#endWhenCutAt(offset)
+    this.durability.lowerRecoveryPoint(endOffset)
+    return this.listener.cutting?.(endOffset)
+  }
+
+  #endWhenCutAt(offset: number): number {
+    try {
+      return this.local.endWhenCutAt(offset)
+    } catch (error) {
+      throw this.met(error)
+    }
   }
 
   /** The log as the cleaner sees it. */

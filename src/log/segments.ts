@@ -138,10 +138,14 @@ export class Segments {
     return low
   }
 
-  /** The files with batches at or behind `from` and before `to`, and the offset up to which they have everything. */
+  /**
+   * The files with batches at or behind `from` and before `to`, and the offset up to which they have everything. A segment that ends at
+   * `from` is among them: it may have been cut there.
+   */
   filesBetween(from: number, to: number, endOffset: number): { files: StorageFile[]; endOffset: number } {
     const files: StorageFile[] = []
     let index = this.floor(from)
+    if (index > 0 && this.#list[index].baseOffset === from) index--
     for (; index < this.#list.length && (files.length === 0 || this.#list[index].baseOffset < to); index++) {
       files.push(this.#list[index].file)
     }

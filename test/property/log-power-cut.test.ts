@@ -10,9 +10,10 @@ import { LogDirectory } from '../../src/log/log-directory.ts'
 import { DiskStorage } from '../../src/storage/disk-storage.ts'
 import { concat } from '../../src/util/byte-writer.ts'
 import type { Later } from '../../src/util/later.ts'
+import { utf8Encode } from '../../src/util/utf8.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { Chance } from '../sim/chance.ts'
-import { SimulatedDisk } from '../sim/simulated-disk.ts'
+import { GOOD_DAY, SimulatedDisk } from '../sim/simulated-disk.ts'
 import { SimulatedFileSystem } from '../sim/simulated-file-system.ts'
 import { batchOf, platform } from '../support/log.ts'
 
@@ -37,6 +38,7 @@ interface Written {
 
 type Step =
   | { do: 'append'; count: number; size: number; time: number; producer: number; newEpoch: boolean }
+  | { do: 'appendToFullDisk'; size: number }
   | { do: 'truncate' | 'deleteRecords'; back: number }
   | { do: 'wait'; ms: number }
   | { do: 'flush' | 'checkpoint' | 'roll' | 'retain' | 'stop' | 'cut' | 'kill' }
@@ -59,6 +61,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constantFrom('truncate' as const, 'deleteRecords' as const),
       back: fc.integer({ min: 0, max: 6 }),
     }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('appendToFullDisk' as const), size: fc.integer({ min: 0, max: 120 }) }),
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 40 }) }) },
   {
@@ -109,6 +115,17 @@ class Run {
       case 'append':
         this.append(step)
         break
+      case 'appendToFullDisk': {
+        // Its last byte is none that is there wherever a file is longer than what was written to it.
+        const headers = [{ key: 'k', value: utf8Encode('v') }]
+        const batch = batchOf([{ timestamp: NOW, value: new Uint8Array(step.size), headers }])
+        this.disk.faults = { ...GOOD_DAY, full: true }
+        const append = () => log.appendAsLeader(batch, { leaderEpoch: this.epoch, now: NOW, origin: 'coordinator' })
+        expect(append).toThrow(/ENOSPC/)
+        this.disk.faults = { ...GOOD_DAY }
+        expect(log.logEndOffset).toBe(this.end)
+        break
+      }
       case 'truncate': {
         const offset = Math.max(log.logStartOffset, this.end - step.back)
         const noted = log.noteCut(offset)
@@ -264,6 +281,18 @@ const REMOVED_AND_BACK: [number, Step[]] = [
   ],
 ]
 
+/** What was written of a batch that had no room was cut off, which is not on the disk when the next segment is. */
+const HALF_WRITTEN_AND_ROLLED: [number, Step[]] = [
+  4,
+  [ONE, { do: 'flush' }, { do: 'appendToFullDisk', size: 100 }, { do: 'roll' }, ONE, { do: 'flush' }],
+]
+
+/** The log ends before a batch of which the cut would leave a part, and nothing behind that can be trusted. */
+const CUT_WITHIN_A_BATCH: [number, Step[]] = [
+  8,
+  [ONE, { ...ONE, count: 3 }, { do: 'checkpoint' }, ONE, { do: 'truncate', back: 3 }, { ...ONE, newEpoch: true }, ONE],
+]
+
 it('has what was flushed, as it was written, whenever the power goes', () => {
   fc.assert(
     fc.property(fc.integer(), fc.array(step, { minLength: 1, maxLength: 60 }), (seed, steps) => {
@@ -274,7 +303,7 @@ it('has what was flushed, as it was written, whenever the power goes', () => {
     }),
     {
       numRuns: 200,
-      examples: [REMOVED_AND_BACK],
+      examples: [REMOVED_AND_BACK, HALF_WRITTEN_AND_ROLLED, CUT_WITHIN_A_BATCH],
     },
   )
 })
