@@ -150,6 +150,7 @@ export class Broker implements LinkedBroker {
     this.replication = new Replication({
       brokerId: this.id,
       brokerEpoch: () => this.brokerEpoch,
+      knowsRegistration: () => this.image.brokers.get(this.id)?.brokerEpoch === this.brokerEpoch,
       env,
       config,
       link: this.link,

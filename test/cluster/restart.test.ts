@@ -1,5 +1,6 @@
 /** What becomes of a broker that starts again and has not all it had, or before the cluster noticed that it was gone. */
 import { describe, expect, it } from 'vitest'
+import { CONTROLLER } from '../../src/cluster/network.ts'
 import { produce as produceApi } from '../../src/protocol/apis/produce.ts'
 import { buildBatch } from '../../src/records/batch-builder.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
@@ -69,6 +70,22 @@ describe('a broker that has lost a segment of a compacted log in the middle, as 
     world.env.advance(2 * SESSION_MS)
     world.cluster.node(2).start()
     world.env.advance(SESSION_MS)
+    expect(world.partition('t').isr).toEqual([1, 2])
+    expect(world.stored(2, 't')).toEqual(['a', 'b', 'c'])
+  })
+
+  it('cuts nothing while it knows no more than that it was in sync before', () => {
+    const { world, lose } = compacted()
+    world.cluster.node(2).kill()
+    lose(2)
+    // It hears from the controller, which does not hear from it.
+    world.cluster.network.cut(2, CONTROLLER)
+    world.cluster.node(2).start()
+    world.env.advance(100)
+    expect(world.partition('t').isr).toEqual([1, 2])
+    expect(world.stored(2, 't')).toEqual(['a', 'c'])
+    world.cluster.network.heal(2, CONTROLLER)
+    world.env.advance(2 * SESSION_MS)
     expect(world.partition('t').isr).toEqual([1, 2])
     expect(world.stored(2, 't')).toEqual(['a', 'b', 'c'])
   })

@@ -17,6 +17,8 @@ import { ToldTargets } from './replica-fetch-session.ts'
 export interface FetcherContext {
   readonly brokerId: number
   readonly brokerEpoch: () => number
+  /** Whether the metadata that this broker knows goes as far as its registration, by which it may have left in-sync replicas. */
+  readonly knowsRegistration: () => boolean
   readonly env: Env
   readonly config: BrokerConfig
   readonly link: Link
@@ -164,8 +166,14 @@ export class ReplicaFetcher {
     const { partition } = followed
     try {
       const { log } = partition
+      if (log.doubtfulFrom === undefined) return log
+      // By what was so long ago it may be in sync, and come to lead with what it has.
+      if (!this.#context.knowsRegistration()) {
+        this.#backOff([followed])
+        return undefined
+      }
       // Behind the recovery point: nothing has to be written down before that may be cut.
-      if (log.doubtfulFrom !== undefined) log.truncateTo(log.doubtfulFrom)
+      log.truncateTo(log.doubtfulFrom)
       return log
     } catch (error) {
       if (!(error instanceof KafkaError)) throw error

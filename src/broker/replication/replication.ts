@@ -28,6 +28,8 @@ export class Replication {
   constructor(options: {
     brokerId: number
     brokerEpoch: () => number
+    /** See `FetcherContext`. */
+    knowsRegistration: () => boolean
     env: Env
     config: BrokerConfig
     link: Link
