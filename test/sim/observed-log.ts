@@ -161,9 +161,16 @@ export class ObservedLog {
 
   /** What a reader from the beginning has to get: all records, or with compaction the last of each key at least. */
   demanded(from = this.startOffset, to = this.endOffset): ObservedRecord[] {
-    const records = this.batches.flatMap(batch => batch.records).filter(({ offset }) => offset >= from && offset < to)
-    if (!this.isCompacted) return records
-    const last = new Map(records.map(record => [record.key, record]))
-    return [...last.values()].filter(({ isTombstone }) => !isTombstone)
+    if (!this.isCompacted) return this.#records(from, to)
+    return this.last(from, to).filter(({ isTombstone }) => !isTombstone)
+  }
+
+  /** The last record of each key, tombstones too. */
+  last(from: number, to: number): ObservedRecord[] {
+    return [...new Map(this.#records(from, to).map(record => [record.key, record])).values()]
+  }
+
+  #records(from: number, to: number): ObservedRecord[] {
+    return this.batches.flatMap(batch => batch.records).filter(({ offset }) => offset >= from && offset < to)
   }
 }

@@ -148,7 +148,7 @@ function drawTopics(chance: Chance): PlannedTopic[] {
   })
 }
 
-function drawCompaction(chance: Chance): Record<string, string> {
+export function drawCompaction(chance: Chance): Record<string, string> {
   return {
     'cleanup.policy': 'compact',
     'min.cleanable.dirty.ratio': chance.pick(['0.01', '0.5']),

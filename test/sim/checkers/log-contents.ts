@@ -14,6 +14,7 @@ import { type Checker, type HistoryEvent, Violation } from '../history.ts'
 import { type ObservedBatch, ObservedLog, readObserved } from '../observed-log.ts'
 import { SeenBroker } from '../seen-replica.ts'
 import { GOOD_DAY } from '../simulated-disk.ts'
+import { compactionFault } from './compacted.ts'
 
 const NAME = 'log contents'
 
@@ -257,7 +258,11 @@ export class LogContents implements Checker {
 
   /** What is there is what was there: no other bytes, and no holes. */
   #demandSame(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
-    if (observed.isCompacted) return this.#demandCompacted(observed, found, from, to)
+    if (observed.isCompacted) {
+      const fault = compactionFault(observed, found, { from, to })
+      if (fault !== undefined) this.#fail(observed, fault)
+      return
+    }
     const known = new Map(observed.batches.map(batch => [batch.baseOffset, batch]))
     for (const batch of found) {
       const before = known.get(batch.baseOffset)
@@ -273,19 +278,6 @@ export class LogContents implements Checker {
       if (baseOffset >= from && lastOffset < to && !offsets.has(baseOffset)) {
         this.#fail(observed, `the batch at ${baseOffset} is missing`)
       }
-    }
-  }
-
-  /** Records that are there are those that were there, and the last of each key is. */
-  #demandCompacted(observed: ObservedLog, found: readonly ObservedBatch[], from: number, to: number): void {
-    const there = new Set<number>()
-    for (const { id, offset } of found.flatMap(({ records }) => records)) {
-      there.add(offset)
-      const before = offset < to ? observed.recordAt(offset)?.id : id
-      if (before !== id) this.#fail(observed, `${id} at ${offset}, where ${before} was`)
-    }
-    for (const { key, offset } of observed.demanded(from, to)) {
-      if (!there.has(offset)) this.#fail(observed, `the last record of ${key}, at ${offset}, is missing`)
     }
   }
 

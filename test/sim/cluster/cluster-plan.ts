@@ -1,7 +1,7 @@
 /** What a seed decides about a simulation of several brokers: besides what it decides about one, the links and what happens to them. */
 
 import { Chance } from '../chance.ts'
-import { drawPlan, type Plan, type WantedPlan } from '../plan.ts'
+import { drawCompaction, drawPlan, type Plan, type WantedPlan } from '../plan.ts'
 
 /** How often each fault happens while work is done. */
 export interface ClusterFaults {
@@ -42,6 +42,8 @@ export interface ClusterFaults {
 export interface ClusterPlan extends Omit<Plan, 'faults'> {
   /** The controller keeps what it decides on a disk of its own; otherwise in memory, and then it neither dies nor forgets. */
   readonly controllerHasDisk: boolean
+  /** The first topic and `__consumer_offsets` are compacted, by each replica for itself. */
+  readonly compacts: boolean
   /** Who is not in sync may be elected. */
   readonly unclean: boolean
   /** How long each message between nodes is on its way when nothing is wrong. */
@@ -54,10 +56,11 @@ export type WantedClusterPlan = Partial<Omit<ClusterPlan, 'faults'>> & { readonl
 
 /** @param seed the same from which `chance` comes */
 export function drawClusterPlan(seed: number, chance: Chance, wanted: WantedClusterPlan = {}): ClusterPlan {
-  const { faults: wantedFaults, unclean: wantedUnclean, linkDelayMs, ...more } = wanted
+  const { faults: wantedFaults, unclean: wantedUnclean, linkDelayMs, compacts, ...more } = wanted
   const { configs, topics, offsetsTopic, ...base } = drawPlan(chance.fork(), more as WantedPlan)
   const hasDisks = base.storage === 'disk'
   const unclean = wantedUnclean ?? chance.maybe(0.1)
+  const compaction = drawClusterCompaction(Chance.for(seed, 'compaction'), compacts)
   const rest = {
     ...base,
     brokerIds: [1, 2, 3],
@@ -77,13 +80,16 @@ export function drawClusterPlan(seed: number, chance: Chance, wanted: WantedClus
       'min.insync.replicas': chance.pick(['1', '2', '2']),
       'unclean.leader.election.enable': String(unclean),
       // Each replica cleans by itself, and then they do not hold the same bytes.
-      'log.cleaner.enable': 'false',
+      'log.cleaner.enable': String(compaction !== undefined),
     },
-    topics: topics.map(({ name, partitions, configs }) => ({
+    topics: topics.map(({ name, partitions, configs }, index) => ({
       name,
       partitions,
-      isCompacted: false,
-      configs: pick(configs, ['internal.segment.bytes', 'retention.bytes']),
+      isCompacted: index === 0 && compaction !== undefined,
+      configs: {
+        ...pick(configs, ['internal.segment.bytes', 'retention.bytes']),
+        ...(index === 0 && compaction),
+      },
     })),
     offsetsTopic,
   }
@@ -94,9 +100,17 @@ export function drawClusterPlan(seed: number, chance: Chance, wanted: WantedClus
   const onGoodDisks = isHit ? { diskErrors: 0, fullDisks: 0 } : {}
   return {
     ...rest,
+    compacts: compaction !== undefined,
     controllerHasDisk: isHit,
     faults: { ...ofBrokers, ...ofAll, ...onGoodDisks, ...wantedFaults },
   }
+}
+
+/** What the first topic is set to; undefined where nothing is compacted. */
+function drawClusterCompaction(chance: Chance, wanted?: boolean): Record<string, string> | undefined {
+  const compacts = chance.maybe(0.2)
+  const configs = { ...drawCompaction(chance), 'internal.segment.bytes': String(chance.pick([1000, 4000])) }
+  return (wanted ?? compacts) ? configs : undefined
 }
 
 type ClusterWide = Pick<ClusterFaults, 'clusterKills' | 'clusterPowerCuts' | 'clusterStops'>

@@ -9,6 +9,9 @@ import type { AppliedRecord } from '../../../src/broker/metadata/records.ts'
 import { Partition } from '../../../src/broker/partition.ts'
 import { Leadership } from '../../../src/broker/replication/leadership.ts'
 import { MetadataLog } from '../../../src/cluster/metadata-log.ts'
+import type { CleanableLog } from '../../../src/log/cleaner/cleanable-log.ts'
+import { OffsetMap } from '../../../src/log/cleaner/offset-map.ts'
+import { Log } from '../../../src/log/log.ts'
 import type { WantedClusterPlan } from './cluster-plan.ts'
 
 export interface PlantedReplicationFault {
@@ -119,6 +122,33 @@ export const PLANTED_REPLICATION: readonly PlantedReplicationFault[] = [
         get: () => Number.MAX_SAFE_INTEGER,
       })
       return () => Object.defineProperty(MetadataLog.prototype, 'highWatermark', original)
+    },
+  },
+  {
+    name: 'cleans away the last record of a key',
+    plan: { unclean: false, compacts: true },
+    plant: () =>
+      replace(OffsetMap.prototype, 'get', original => {
+        return function (this: OffsetMap, bytes, start, end) {
+          const offset = original.call(this, bytes, start, end)
+          return offset >= 0 && offset % 7 === 0 ? offset + 1 : offset
+        }
+      }),
+  },
+  {
+    name: 'cleans by what is not replicated',
+    plan: { unclean: false, compacts: true, storage: 'memory', faults: { isolations: 6, linkCuts: 8 } },
+    plant: () => {
+      const original = Object.getOwnPropertyDescriptor(Log.prototype, 'cleanable') as PropertyDescriptor
+      Object.defineProperty(Log.prototype, 'cleanable', {
+        ...original,
+        get(this: Log) {
+          const cleanable: CleanableLog = original.get?.call(this)
+          const bounds = () => ({ ...cleanable.bounds(), lastStableOffset: this.logEndOffset })
+          return { ...cleanable, bounds }
+        },
+      })
+      return () => Object.defineProperty(Log.prototype, 'cleanable', original)
     },
   },
 ]

@@ -14,14 +14,17 @@ import type { PartitionImage } from '../../../../src/broker/metadata/image.ts'
 import type { Partition } from '../../../../src/broker/partition.ts'
 import type { ClusterEvent } from '../../../../src/cluster/timeline.ts'
 import type { Log } from '../../../../src/log/log.ts'
+import { compactionFault } from '../../checkers/compacted.ts'
 import { type Checker, type CrashKind, Violation } from '../../history.ts'
 import { type ObservedBatch, ObservedLog, readObserved } from '../../observed-log.ts'
+import type { PlannedTopic } from '../../plan.ts'
 import { GOOD_DAY } from '../../simulated-disk.ts'
 import type { ClusterPlan } from '../cluster-plan.ts'
 import type { ReplicaWatch } from '../replica-watch.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 
 const NAME = 'replicas'
+const DAY_MS = 86_400_000
 
 export interface ReplicaListener {
   /** A batch is below the high watermark now. */
@@ -74,12 +77,14 @@ export class Replicas implements Checker {
   readonly #endedInOrder = new Set<number>()
   readonly #hasBadDisks: boolean
   readonly #watch: ReplicaWatch
+  /** The topics that clients have, where something is compacted; internal ones are then, too. */
+  readonly #compacted: ReadonlyMap<string, PlannedTopic> | undefined
   /** By broker that was struck, and partition: what it had and knew in that moment. What it still does is seen by nobody. */
   readonly #struck = new Map<number, Map<string, StruckReplica>>()
 
   constructor(
     cluster: SimulatedCluster,
-    { flush, unclean, faults }: Pick<ClusterPlan, 'flush' | 'unclean' | 'faults'>,
+    { flush, unclean, faults, compacts, topics }: ClusterPlan,
     watch: ReplicaWatch,
     listener: ReplicaListener,
   ) {
@@ -87,6 +92,7 @@ export class Replicas implements Checker {
     this.#watch = watch
     this.#flushes = flush === 'commit'
     this.#allowsUnclean = unclean
+    if (compacts) this.#compacted = new Map(topics.map(topic => [topic.name, topic]))
     this.#hasBadDisks = faults.diskErrors + faults.fullDisks > 0
     this.#listener = listener
     cluster.listen(event => this.#happened(event))
@@ -153,7 +159,8 @@ export class Replicas implements Checker {
   #logOf({ key, topic, topicId, index }: Partition): CommittedLog {
     let committed = this.#logs.get(key)
     if (committed === undefined) {
-      committed = new CommittedLog(topic, topicId, index, false)
+      const isCompacted = this.#compacted?.get(topic)?.isCompacted ?? this.#compacted !== undefined
+      committed = new CommittedLog(topic, topicId, index, isCompacted)
       this.#logs.set(key, committed)
     }
     return committed
@@ -171,7 +178,7 @@ export class Replicas implements Checker {
       )
     }
     const found = readObserved(log, log.logStartOffset)?.filter(({ lastOffset }) => lastOffset < committed.endOffset)
-    this.#demandSame(committed, kept(committed, log), found, `broker ${leader}`)
+    this.#demandKept(committed, log, found, `broker ${leader}`)
   }
 
   /** The high watermark of a leader has moved: everybody has what it passed. */
@@ -193,6 +200,8 @@ export class Replicas implements Checker {
           `the high watermark of ${id} is ${highWatermark}, and ${other} has ${replica.storedOffset}`,
         )
       }
+      // What was lost and comes back may be cleaned already, by each replica for itself.
+      if (committed.isCompacted && committed.hasLost) continue
       this.#quietly(other, () =>
         this.#demandSame(committed, batches, below(readObserved(openedLog, from)), `${other}, unlike ${id},`),
       )
@@ -216,6 +225,17 @@ export class Replicas implements Checker {
         this.#fail(committed, `broker ${id} is in sync, and has ${held}`)
       }
     }
+  }
+
+  /** A log holds what was replicated and may not be deleted. */
+  #demandKept(committed: CommittedLog, log: Log, found: readonly ObservedBatch[] | undefined, who: string): void {
+    if (!committed.isCompacted) return this.#demandSame(committed, kept(committed, log), found, who)
+    if (found === undefined) return
+    const { endOffset: to, hasLost } = committed
+    // Where tombstones go sooner, a replica that was away may not have met them, as in Kafka.
+    const keepsTombstones = log.config.deleteRetentionMs >= DAY_MS
+    const fault = compactionFault(committed, found, { from: log.logStartOffset, to, hasLost, keepsTombstones })
+    if (fault !== undefined) this.#fail(committed, `${who} has ${fault}`)
   }
 
   #demandSame(
@@ -390,8 +410,9 @@ export class Replicas implements Checker {
         if (log === undefined) continue
         this.#quietly(id, () => {
           const found = readObserved(log, log.logStartOffset)
+          this.#demandKept(committed, log, found, `broker ${id}, in the end,`)
+          if (committed.isCompacted) return
           const wanted = kept(committed, log)
-          this.#demandSame(committed, wanted, found, `broker ${id}, in the end,`)
           if (found?.length !== wanted.length) {
             this.#fail(committed, `broker ${id} has ${found?.length} batches, and ${wanted.length} were replicated`)
           }
