@@ -75,6 +75,31 @@ it('replicates over a link that delivers everything twice', () => {
   for (const id of [1, 2, 3]) expect(world.stored(id, 't')).toEqual(['a', 'b', 'c'])
 })
 
+it('has a turn for each partition where there is more than fits into an answer', () => {
+  const world = new ClusterWorld({ 'replica.fetch.response.max.bytes': '1' })
+  for (const topic of ['t', 'u']) world.topic(topic, [[1, 2]])
+  world.cut(1, 2)
+  for (const topic of ['t', 't', 't', 'u', 'u', 'u']) {
+    expect(world.produced(1, topic, 'a', { acks: 1 })).toBe('NONE')
+  }
+  const requests = listenTo(world, 1)
+  world.heal()
+  world.env.advance(10_000)
+  for (const topic of ['t', 'u']) expect(world.stored(2, topic)).toEqual(['a', 'a', 'a'])
+  // What a follower asks for next tells what it was given.
+  const given = requests.flatMap(({ partitions }) =>
+    partitions
+      .filter(({ fetchOffset }) => fetchOffset > 0)
+      .map(({ topicId, fetchOffset }) => ({ topicId, fetchOffset })),
+  )
+  const offsets = new Map<string, number>()
+  for (const { topicId, fetchOffset } of given) {
+    offsets.set(topicId, fetchOffset)
+    for (const other of offsets.values()) expect(Math.abs(other - fetchOffset)).toBeLessThanOrEqual(1)
+  }
+  expect([...offsets.values()]).toEqual([3, 3])
+})
+
 it('is in sync while it fetches, though it names nothing for long', () => {
   const world = ledByOne()
   world.env.advance(10 * LAG_MS)

@@ -62,11 +62,26 @@ export interface FetchedPartition {
 }
 
 /** The leader's end: what one follower asks for. */
-export interface FollowerSession {
+export class FollowerSession {
   readonly brokerEpoch: number
   /** The last fetch that it knows. */
   number: number
-  readonly partitions: Map<string, FetchedPartition>
+  readonly partitions = new Map<string, FetchedPartition>()
+
+  constructor(brokerEpoch: number, number: number) {
+    this.brokerEpoch = brokerEpoch
+    this.number = number
+  }
+
+  /** These had their turn: where there is more than fits into an answer, the next one begins with others. */
+  putLast(keys: readonly string[]): void {
+    for (const key of keys) {
+      const fetched = this.partitions.get(key)
+      if (fetched === undefined) continue
+      this.partitions.delete(key)
+      this.partitions.set(key, fetched)
+    }
+  }
 }
 
 /** The sessions of a leader's followers. */
@@ -78,7 +93,7 @@ export class FollowerSessions {
     const { replicaId, brokerEpoch, continues, number } = request
     let session = this.#byFollower.get(replicaId)
     if (continues === NO_FETCH) {
-      session = { brokerEpoch, number, partitions: new Map() }
+      session = new FollowerSession(brokerEpoch, number)
       this.#byFollower.set(replicaId, session)
     } else if (session?.number !== continues || session.brokerEpoch !== brokerEpoch) return undefined
     session.number = number

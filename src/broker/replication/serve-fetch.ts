@@ -76,14 +76,17 @@ export class ReplicaFetchServer {
     const partitions: ReplicaFetchData[] = []
     let sizeInBytes = 0
     let isUrgent = false
-    for (const fetched of session.partitions.values()) {
+    const served: string[] = []
+    for (const [key, fetched] of session.partitions) {
       const maxBytes = Math.max(0, Math.min(request.maxBytes - sizeInBytes, fetched.target.maxBytes))
       const data = this.#read(request, fetched, { maxBytes, minOneBatch: sizeInBytes === 0, arrives })
       if (data === undefined) continue
       partitions.push(data)
+      if (data.records.length > 0) served.push(key)
       for (const part of data.records) sizeInBytes += part.length
       isUrgent ||= data.error !== 'NONE' || data.divergingEpoch !== undefined
     }
+    session.putLast(served)
     return { partitions, sizeInBytes, isUrgent }
   }
 
