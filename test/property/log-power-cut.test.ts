@@ -18,6 +18,8 @@ import { SimulatedFileSystem } from '../sim/simulated-file-system.ts'
 import { batchOf, platform } from '../support/log.ts'
 
 const NOW = 1_700_000_000_000
+/** The last byte of a batch is no zero: zeros are there wherever a file is longer than what was written to it, and would make a torn one whole. */
+const HEADERS = [{ key: 'k', value: utf8Encode('v') }]
 const CONFIG = {
   ...DEFAULT_LOG_CONFIG,
   segmentBytes: 900,
@@ -116,9 +118,7 @@ class Run {
         this.append(step)
         break
       case 'appendToFullDisk': {
-        // Its last byte is none that is there wherever a file is longer than what was written to it.
-        const headers = [{ key: 'k', value: utf8Encode('v') }]
-        const batch = batchOf([{ timestamp: NOW, value: new Uint8Array(step.size), headers }])
+        const batch = batchOf([{ timestamp: NOW, value: new Uint8Array(step.size), headers: HEADERS }])
         this.disk.faults = { ...GOOD_DAY, full: true }
         const append = () => log.appendAsLeader(batch, { leaderEpoch: this.epoch, now: NOW, origin: 'coordinator' })
         expect(append).toThrow(/ENOSPC/)
@@ -197,7 +197,7 @@ class Run {
     const last = this.written.findLast(each => each.producer === producer)
     const sequence = last === undefined ? 0 : last.sequence + last.timestamps.length
     const batch = batchOf(
-      timestamps.map(timestamp => ({ timestamp, value: new Uint8Array(size).fill(this.end) })),
+      timestamps.map(timestamp => ({ timestamp, value: new Uint8Array(size).fill(this.end), headers: HEADERS })),
       { producerId: producer, producerEpoch: 0, baseSequence: sequence },
     )
     this.log.appendAsLeader(batch, { leaderEpoch: this.epoch, now: NOW, origin: 'coordinator' })
