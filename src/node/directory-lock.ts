@@ -18,7 +18,15 @@ const LOCK_FILE = 'ottla.lock'
 const LONGEST_PATH = 103
 /** A holder that is busy does not answer at once; that it has the lock is known all the same. */
 const ANSWER_MS = 300
+/** One that closes the connection without a word is giving it back. */
+const ENDING_MS = 20
 const TRIES = 5
+
+/** What somebody who listens says of itself, '' for nothing yet; that it is ending; or that there is nobody. */
+type Answer = string | { readonly isEnding: boolean }
+
+const NOBODY = { isEnding: false }
+const ENDING = { isEnding: true }
 
 export class DirectoryLock {
   readonly #directory: string
@@ -54,7 +62,7 @@ export class DirectoryLock {
     try {
       for (const address of this.#addresses()) {
         const answer = await ask(address)
-        if (answer !== undefined) return nameOf(answer)
+        if (typeof answer === 'string') return nameOf(answer)
       }
       return undefined
     } finally {
@@ -85,9 +93,10 @@ export class DirectoryLock {
       return { code: error.code ?? 'EIO', message: `cannot lock ${this.#directory}: ${error.message}` }
     }
     const answer = await ask(address)
-    if (answer === undefined && tries > 0) {
-      // Nobody listens: it was left by a process that was killed.
-      if (isPath(address)) fs.rmSync(address, { force: true })
+    if (typeof answer !== 'string' && tries > 0) {
+      if (answer.isEnding) await new Promise(resolve => setTimeout(resolve, ENDING_MS))
+      // It was left by a process that was killed.
+      else if (isPath(address)) fs.rmSync(address, { force: true })
       return this.#claim(address, tries - 1)
     }
     return { code: 'ELOCKED', message: `${this.#directory} is in use by ${nameOf(answer)}` }
@@ -115,30 +124,30 @@ export class DirectoryLock {
   }
 }
 
-/** What the holder says of itself; '' when it says nothing, undefined when there is none. */
-function ask(address: string): Promise<string | undefined> {
+function ask(address: string): Promise<Answer> {
   return new Promise(resolve => {
     let answer = ''
     const socket = net.connect(address)
     socket.setTimeout(ANSWER_MS, () => {
-      socket.destroy()
       resolve(answer)
+      socket.destroy()
     })
     socket.setEncoding('utf8')
     socket.on('data', text => {
       answer += text
     })
-    socket.on('end', () => resolve(answer))
-    socket.on('close', () => resolve(answer))
-    // A connection that was refused has nobody behind it; any other trouble has.
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? undefined : answer),
-    )
+    socket.on('close', () => resolve(answer === '' ? ENDING : answer))
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const { code = '' } = error
+      if (['ECONNREFUSED', 'ENOENT'].includes(code)) resolve(NOBODY)
+      // Any other trouble but that it ends has somebody behind it.
+      else if (!['ECONNRESET', 'EPIPE'].includes(code)) resolve(answer)
+    })
   })
 }
 
-function nameOf(answer: string | undefined): string {
-  return answer === undefined || answer === '' ? 'another process' : `the ${answer}`
+function nameOf(answer: Answer): string {
+  return typeof answer === 'string' && answer !== '' ? `the ${answer}` : 'another process'
 }
 
 function isPath(address: string): boolean {
