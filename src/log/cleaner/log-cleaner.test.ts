@@ -5,6 +5,7 @@ import { batchLastOffset, eachBatch, readBatchHeader } from '../../records/batch
 import { readRecords } from '../../records/batch-reader.ts'
 import { buildEndTransactionMarker } from '../../records/control.ts'
 import { MemoryStorage } from '../../storage/memory-storage.ts'
+import { StorageError } from '../../storage/storage.ts'
 import { concat } from '../../util/byte-writer.ts'
 import { utf8Decode, utf8Encode } from '../../util/utf8.ts'
 import { VirtualEnv } from '../../util/virtual-env.ts'
@@ -575,6 +576,30 @@ describe('what a cleaner meets', () => {
     storage.remove('filler')
     env.advance(2500)
     expect(texts(log).length).toBe(7)
+  })
+
+  it('a disk on which it cannot be read how old segments are: it cleans others, and tries that again later', () => {
+    const { env, log, logs, clean } = makeCleaner({ maxCompactionLagMs: HOUR_MS })
+    const made = makeLog({ compact: true, delete: false, minCleanableRatio: 0 }, { env })
+    const other = made.reopen({ directory: 'u-0' })
+    logs.push(other)
+    for (const each of logs) write(each, 'a=1 a=2 a=3')
+    const oldest = log.cleanable.segments.first
+    let isBroken = true
+    Object.defineProperty(oldest, 'firstTimestamp', {
+      get() {
+        if (isBroken) throw new StorageError('IO', 'EIO: read')
+        return T
+      },
+    })
+    clean()
+    expect(texts(log)).toEqual(['0:a=1', '1:a=2', '2:a=3'])
+    expect(texts(other)).toEqual(['2:a=3'])
+    const { fields } = env.lines.find(({ message }) => message === 'cannot clean a log now') ?? {}
+    expect(fields).toEqual({ partition: 't-0', error: 'EIO: read' })
+    isBroken = false
+    clean()
+    expect(texts(log)).toEqual(['2:a=3'])
   })
 
   it('a table of keys that is too small for one batch: it says so', () => {

@@ -149,8 +149,18 @@ export class LogCleaner {
       const { segments } = log
       const cleanedUpTo = this.#points.of(log)
       if (segments.count < 2 || segments.isReplacing || this.#uncleanable.has(segments)) continue
-      const facts = { ...log.bounds(), segments: segments.all(), cleanedUpTo }
-      yield { log, need: cleaningNeed(facts, log.config, now) }
+      const need = this.#needOf(log, cleanedUpTo, now)
+      if (need !== undefined) yield { log, need }
+    }
+  }
+
+  /** Undefined when it cannot be read how old the log's segments are. */
+  #needOf(log: CleanableLog, cleanedUpTo: number | undefined, now: number): CleaningNeed | undefined {
+    try {
+      return cleaningNeed({ ...log.bounds(), segments: log.segments.all(), cleanedUpTo }, log.config, now)
+    } catch (error) {
+      this.#cannotClean(log, error)
+      return undefined
     }
   }
 
@@ -223,10 +233,14 @@ export class LogCleaner {
     this.#rest(Math.max(PAUSE_MS, this.#throttleMs()))
   }
 
-  #failed(current: Current, error: unknown): void {
-    const { topicPartition: partition, segments } = current.log
+  #failed({ log }: Current, error: unknown): void {
     this.#giveUp()
     this.#rest(this.#options.config().backoffMs)
+    this.#cannotClean(log, error)
+  }
+
+  /** Says so, and leaves the log alone for good if it would be no better the next time. */
+  #cannotClean({ topicPartition: partition, segments }: CleanableLog, error: unknown): void {
     if (error instanceof CleaningAborted) {
       this.#env.log('debug', 'the cleaning of a log was given up', { partition, reason: error.message })
     } else if (error instanceof StorageError) {
