@@ -21,76 +21,13 @@ import { BROKER_PORT } from '../broker-process.ts'
 import type { Chance } from '../chance.ts'
 import type { CrashKind } from '../history.ts'
 import type { SimulatedNetwork } from '../network.ts'
-import { ProcessEnv } from '../process-env.ts'
 import { SimulatedDisk } from '../simulated-disk.ts'
 import { SimulatedFileSystem } from '../simulated-file-system.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import { ControllerMachine } from './controller-machine.ts'
+import { ClusterEnv, type FoundStorage, Life, type Machine, type Running } from './machine.ts'
 
 const CLUSTER_ID = 'simulated-cluster-0000'
-
-/** The world of all nodes: one queue of turns, as in one process. */
-class ClusterEnv extends ProcessEnv {
-  #afterwards: (() => void)[] = []
-
-  override enter(run: () => void): void {
-    super.enter(run)
-    for (const each of this.#afterwards.splice(0)) each()
-  }
-
-  /** Runs when the present event is over with all that follows from it. */
-  afterwards(run: () => void): void {
-    this.#afterwards.push(run)
-  }
-}
-
-/** One process of a broker, as clients and disks meet it. */
-class Life extends ProcessEnv {
-  readonly #shared: ProcessEnv
-  struck = false
-
-  constructor(name: string, world: VirtualEnv, chance: Chance, shared: ProcessEnv) {
-    super({ name, world, chance })
-    this.#shared = shared
-  }
-
-  override get doomed(): boolean {
-    return this.struck || !this.alive
-  }
-
-  override enter(run: () => void): void {
-    if (this.alive) this.#shared.enter(run)
-  }
-}
-
-/** What a broker has while it runs. */
-interface Running {
-  readonly life: Life
-  /** The Env of its disk. */
-  readonly diskEnv: NodeEnv
-  storage: Storage | undefined
-  gate: Gate | undefined
-  isReady: boolean
-  isStopping: boolean
-  /** It ends in good order with all others. */
-  endsWithAll: boolean
-}
-
-/** What a process finds when it starts. */
-interface FoundStorage {
-  readonly storage: Storage
-  readonly previousBrokerEpoch: number
-}
-
-/** The machine of one broker. */
-export interface Machine {
-  readonly id: number
-  readonly disk: SimulatedDisk
-  /** The Storage of memory mode, which outlives processes as a disk does. */
-  memory: Storage | undefined
-  running: Running | undefined
-  starts: number
-}
 
 export interface SimulatedClusterOptions {
   readonly plan: ClusterPlan

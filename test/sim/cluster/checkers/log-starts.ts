@@ -14,7 +14,8 @@ import type { Log } from '../../../../src/log/log.ts'
 import { type Checker, type HistoryEvent, Violation } from '../../history.ts'
 import type { ReplicaWatch } from '../replica-watch.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
-import type { CommittedLog, Replicas } from './replicas.ts'
+import type { CommittedLog } from './committed-log.ts'
+import type { Replicas } from './replicas.ts'
 
 const NAME = 'log starts'
 

@@ -16,12 +16,13 @@ import type { ClusterEvent } from '../../../../src/cluster/timeline.ts'
 import type { Log } from '../../../../src/log/log.ts'
 import { compactionFault } from '../../checkers/compacted.ts'
 import { type Checker, type CrashKind, Violation } from '../../history.ts'
-import { type ObservedBatch, ObservedLog, readObserved } from '../../observed-log.ts'
+import { type ObservedBatch, readObserved } from '../../observed-log.ts'
 import type { PlannedTopic } from '../../plan.ts'
 import { GOOD_DAY } from '../../simulated-disk.ts'
 import type { ClusterPlan } from '../cluster-plan.ts'
 import type { ReplicaWatch } from '../replica-watch.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
+import { CommittedLog } from './committed-log.ts'
 
 const NAME = 'replicas'
 const DAY_MS = 86_400_000
@@ -31,32 +32,6 @@ export interface ReplicaListener {
   committed(log: CommittedLog, batch: ObservedBatch): void
   /** Batches that were are lost, as they may be. */
   lost(log: CommittedLog, batches: readonly ObservedBatch[]): void
-}
-
-/** Everything of a partition that a high watermark has passed. */
-export class CommittedLog extends ObservedLog {
-  /** Something of it was lost, as it may be. */
-  hasLost = false
-  /** Below this a leader may have shown records in the event in which its log failed: nobody saw it. */
-  unseenUpTo = 0
-  /** All who saw what was replicated have ended with the process of the cluster, and nobody has led since: no loss can be named. */
-  isUnwitnessed = false
-  /** By broker: up to where its replica is known to hold it. */
-  readonly held = new Map<number, number>()
-  /** By broker: up to where it is known to be on its disk. */
-  readonly flushed = new Map<number, number>()
-  /** Who was looked at as its leader, and in which epoch. */
-  leader = ''
-
-  get key(): string {
-    return `${this.topicId}-${this.partition}`
-  }
-
-  /** The broker has no replica of it. */
-  forget(id: number): void {
-    this.held.delete(id)
-    this.flushed.delete(id)
-  }
 }
 
 /** A replica in the moment in which its process was struck, in the middle of an event. */
@@ -229,7 +204,7 @@ export class Replicas implements Checker {
 
   /** A log holds what was replicated and may not be deleted. */
   #demandKept(committed: CommittedLog, log: Log, found: readonly ObservedBatch[] | undefined, who: string): void {
-    if (!committed.isCompacted) return this.#demandSame(committed, kept(committed, log), found, who)
+    if (!committed.isCompacted) return this.#demandSame(committed, committed.keptIn(log), found, who)
     if (found === undefined) return
     const { endOffset: to, hasLost } = committed
     // Where tombstones go sooner, a replica that was away may not have met them, as in Kafka.
@@ -412,7 +387,7 @@ export class Replicas implements Checker {
           const found = readObserved(log, log.logStartOffset)
           this.#demandKept(committed, log, found, `broker ${id}, in the end,`)
           if (committed.isCompacted) return
-          const wanted = kept(committed, log)
+          const wanted = committed.keptIn(log)
           if (found?.length !== wanted.length) {
             this.#fail(committed, `broker ${id} has ${found?.length} batches, and ${wanted.length} were replicated`)
           }
@@ -436,9 +411,4 @@ export class Replicas implements Checker {
       disk.faults = faults
     }
   }
-}
-
-/** What was replicated and is not deleted in a log; whether it may be deleted, log-starts.ts says. */
-function kept({ batches }: CommittedLog, { logStartOffset }: Log): ObservedBatch[] {
-  return batches.filter(({ lastOffset }) => lastOffset >= logStartOffset)
 }

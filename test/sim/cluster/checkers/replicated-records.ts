@@ -7,7 +7,8 @@
 import { isInternalTopic } from '../../../../src/broker/internal-topics.ts'
 import { type Checker, type HistoryEvent, type SentRecord, Violation } from '../../history.ts'
 import type { ObservedBatch } from '../../observed-log.ts'
-import type { CommittedLog, ReplicaListener, Replicas } from './replicas.ts'
+import type { CommittedLog } from './committed-log.ts'
+import type { ReplicaListener, Replicas } from './replicas.ts'
 
 const NAME = 'replicated records'
 
