@@ -56,10 +56,9 @@ export class Losses {
     const partition = this.#partitionOf(event)
     if (partition === undefined) return
     if (leader < 0 && before !== undefined) this.#lastLeaders.set(key, before)
-    const old = before === undefined ? undefined : this.#witness(before)
-    const known = old?.replicated([partition])
+    const known = before === undefined ? undefined : this.#witness(before)?.replicated([partition])
     const elected = () => {
-      if (leader >= 0) this.#elected(event, key, partition, before === leader ? undefined : old)
+      if (leader >= 0) this.#elected(event, key, partition)
     }
     if (known === undefined) return elected()
     known.whenSettled(([replicated]) => {
@@ -68,8 +67,8 @@ export class Losses {
     })
   }
 
-  /** Somebody leads: does it have what was replicated, and does the one before know? */
-  #elected(event: LeaderEvent, key: string, partition: PartitionName, old: Witness | undefined): void {
+  /** Somebody leads: does it have what was replicated, and do those before know? */
+  #elected(event: LeaderEvent, key: string, partition: PartitionName): void {
     const { topic, partition: index, leader, unclean } = event
     const had = this.#watermarks.get(key) ?? { offset: 0, runs: [] }
     const held: Later<Replicated | undefined> | undefined = this.#witness(leader)?.held(partition, had)
@@ -79,14 +78,18 @@ export class Losses {
         this.#timeline.lost({ topic, partition: index, from: found.offset, to: had.offset, leader })
         this.#watermarks.set(key, found)
       }
-      if (!unclean || old === undefined) return
-      // A leader that nobody told goes on, and acknowledges what the new one will never have.
+      if (!unclean) return
+      // A leader that nobody told goes on, and acknowledges what the new one will never have: the last one, or one before it.
       let from = Math.max(found.offset, had.offset)
-      old.watch({ ...partition, untilLeaderEpoch: event.leaderEpoch }, to => {
+      const told = (to: number) => {
         if (to <= from) return
         this.#timeline.lost({ topic, partition: index, from, to, leader })
         from = to
-      })
+      }
+      for (const brokerId of this.#hub.image.brokers.keys()) {
+        if (brokerId === leader) continue
+        this.#witness(brokerId)?.watch({ ...partition, untilLeaderEpoch: event.leaderEpoch }, told)
+      }
     })
   }
 

@@ -104,6 +104,27 @@ describe('losses', () => {
     expect(lost()).toMatchObject([{}, { from: 3, to: 4, leader: 2 }])
   })
 
+  it('are also what a leader acknowledges that was replaced twice, and heard of neither', () => {
+    const { env, world, lost } = observed({ 'broker.heartbeat.interval.ms': '1000' })
+    world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
+    expect(world.produced(1, 't', 'a')).toBe('NONE')
+    world.cluster.node(3).kill()
+    env.advance(2 * LAG_MS)
+    expect(world.partition('t').isr).toEqual([1, 2])
+    world.cut(1, CONTROLLER)
+    env.advance(SESSION_MS / 2)
+    world.cut(2, CONTROLLER)
+    env.advance(2 * SESSION_MS)
+    expect(world.partition('t')).toMatchObject({ leader: -1, elr: [2], leaderEpoch: 2 })
+    world.cluster.node(3).start()
+    env.advance(SESSION_MS)
+    expect(world.partition('t').leader).toBe(3)
+    expect(lost()).toEqual([])
+    // Broker 2 heard of nothing either, and follows broker 1.
+    expect(world.produced(1, 't', 'b')).toBe('NONE')
+    expect(lost()).toMatchObject([{ from: 1, to: 2, leader: 3 }])
+  })
+
   it('are what the new leader has other records for, too', () => {
     const { env, world, losses, lost } = observed()
     world.topic('t', [[1, 2, 3]], { 'unclean.leader.election.enable': 'true' })
