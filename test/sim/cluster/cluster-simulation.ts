@@ -91,7 +91,7 @@ class ClusterSimulation {
         if (trace !== undefined) this.#trace(`${level}: ${message} ${JSON.stringify(fields)}`)
       },
       gaveUp: (id, reason) => this.#faults.gaveUp(id, reason),
-      endingAll: () => this.#replicas.endingAll(),
+      endingAll: kind => this.#replicas.endingAll(kind),
       struck: id => this.#replicas.struck(id),
       ending: (id, kind) => {
         this.#replicas.ending(id, kind)

@@ -45,7 +45,7 @@ export interface SimulatedClusterOptions {
   readonly ending: (id: number, kind: CrashKind | 'stop') => void
   readonly ended: (id: number, kind: CrashKind | 'stop') => void
   /** The process of all brokers and the controller is about to end. */
-  readonly endingAll: () => void
+  readonly endingAll: (kind: CrashKind | 'stop') => void
 }
 
 export class SimulatedCluster {
@@ -322,7 +322,7 @@ export class SimulatedCluster {
     // Who was not let in yet, or was leaving by itself, ends as it is when the others have ended in good order.
     const kindOf = ({ running }: Machine) => (kind === 'stop' && !running?.endsWithAll ? 'kill' : kind)
     const ways = living.map(machine => ({ id: machine.id, way: kindOf(machine) }))
-    endingAll()
+    endingAll(kind)
     for (const { id, way } of ways) ending(id, way)
     this.do(() => {
       for (const { running } of living) if (running !== undefined) running.life.struck = true

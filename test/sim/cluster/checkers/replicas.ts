@@ -253,8 +253,10 @@ export class Replicas implements Checker {
   }
 
   /** The process of all brokers and the controller is about to end. */
-  endingAll(): void {
+  endingAll(kind: CrashKind | 'stop'): void {
     for (const committed of this.#logs.values()) committed.isUnwitnessed = true
+    // The disks of those that died before lose their power, too.
+    if (kind === 'power') for (const { id } of this.#cluster.machines) this.#loseUnflushed(id)
   }
 
   /** A process is about to end: what it holds of each log it may hold no more. */
