@@ -12,6 +12,12 @@ const SEEDS_PER_TEST = 10
 
 const BAD_DISKS: WantedClusterPlan = { storage: 'disk', faults: { diskErrors: 2, fullDisks: 1 } }
 
+const KILLED_CLUSTERS: WantedClusterPlan = {
+  storage: 'disk',
+  unclean: true,
+  faults: { clusterKills: 3, kills: 4, clusterPowerCuts: 0 },
+}
+
 /**
  * Seeds that failed once, and why. When the simulation draws something new they come to mean something else, so what they found in a broker
  * has a test of its own beside the code.
@@ -39,6 +45,15 @@ const KEPT_SEEDS: readonly [seed: number, found: string, plan?: WantedClusterPla
   [71046, 'nobody was eligible who ended in good order, and who led last led again, with less than the last in sync'],
   [80095, 'a compacted log lost a segment in the middle with the power, and its broker was in sync without it'],
   [82044, 'a follower found no room for a new log, and never looked again'],
+  [
+    405548,
+    'the checkers did not see that the power of a whole cluster takes what a broker had not flushed that was dead',
+  ],
+  [
+    192,
+    'the checkers wanted a loss named after a leader was elected that was not there yet, when its whole cluster began again',
+    KILLED_CLUSTERS,
+  ],
 ]
 
 /** What was broken with the seeds, with how to see it again. */

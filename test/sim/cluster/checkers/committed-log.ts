@@ -7,7 +7,7 @@ export class CommittedLog extends ObservedLog {
   hasLost = false
   /** Below this a leader may have shown records in the event in which its log failed: nobody saw it. */
   unseenUpTo = 0
-  /** All who saw what was replicated have ended with the process of the cluster, and nobody has led since: no loss can be named. */
+  /** All who saw what was replicated have ended with the process of the cluster, and no leader knows it again: no loss can be named. */
   isUnwitnessed = false
   /** By broker: up to where its replica is known to hold it. */
   readonly held = new Map<number, number>()

@@ -111,6 +111,8 @@ export class Replicas implements Checker {
     this.#note(committed, id, log)
     if (!partition.isLeader) return
     this.#demandWhole(committed, partition, log, id)
+    if (log.highWatermark >= committed.endOffset && this.#leads(committed, partition, id))
+      committed.isUnwitnessed = false
     // Who led when something was lost, and does not know of it, speaks for nobody any more.
     if (committed.hasLost && !this.#leads(committed, partition, id)) return
     if (log.highWatermark <= committed.endOffset) return
@@ -335,9 +337,8 @@ export class Replicas implements Checker {
     if (event.type === 'broker' || event.type === 'action') return
     const committed = this.of(event.topic, event.partition)
     if (committed === undefined) return
-    if (event.type === 'leader' && event.leader >= 0 && committed.isUnwitnessed) {
-      committed.isUnwitnessed = false
-      if (event.unclean && this.#allowsUnclean) return this.#cut(committed, 0)
+    if (event.type === 'leader' && event.unclean && committed.isUnwitnessed && this.#allowsUnclean) {
+      return this.#cut(committed, 0)
     }
     if (event.type !== 'lost') this.#loseUnheld(committed)
     else if (this.#allowsUnclean) {
