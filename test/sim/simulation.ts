@@ -169,7 +169,7 @@ class Simulation {
     this.#steps.work(this.plan.workMs)
     this.#trace('healing')
     for (const actor of [...producers, admin]) actor.stop()
-    this.#faults.heal()
+    this.#steps.act(() => this.#faults.heal())
     this.#steps.until(
       'all faults are over and everybody is done',
       () => this.#unfinished(producers, admin) === '',

@@ -30,9 +30,19 @@ export class Steps {
     }
   }
 
+  /** Something is done from outside of the world, as an event of its own. */
+  act(what: () => void): void {
+    what()
+    this.#look()
+  }
+
   #step(): void {
     this.#world.step()
     this.count++
+    this.#look()
+  }
+
+  #look(): void {
     for (const checker of this.#checkers) checker.step?.()
   }
 }

@@ -171,7 +171,7 @@ class ClusterSimulation {
     this.#steps.work(this.plan.workMs)
     this.#trace('healing')
     for (const actor of producers) actor.stop()
-    this.#faults.heal()
+    this.#steps.act(() => this.#faults.heal())
     this.#untilNothing('all faults are over and everybody is done', () => this.#unfinished(producers))
     this.#untilNothing(
       'the replicas are the same',
