@@ -11,7 +11,7 @@ import type { Turns } from '../util/turns.ts'
 export interface Witness {
   /** For each partition how far the broker knows its records to be replicated; undefined where it has opened no log. */
   replicated(partitions: readonly PartitionName[]): Later<(Replicated | undefined)[]>
-  /** How far the broker's log goes without having others than these records. Undefined when it has no log. */
+  /** How far the broker's log goes without having others than these records. Undefined when it cannot open its log. */
   held(partition: PartitionName, had: Replicated): Later<Replicated | undefined>
   /**
    * Calls `told` with the high watermark, now and whenever it moves, while the broker believes that it leads: as long as it has not heard of the
@@ -68,7 +68,9 @@ export class LogWitness implements Witness {
 
   held(name: PartitionName, { runs }: Replicated): Later<Replicated | undefined> {
     const partition = this.#find(name)
-    if (partition === undefined || !partition.tryOpen()) return Later.of<Replicated | undefined>(this.#turns, undefined)
+    // It has not heard yet that it has a replica: there is nothing in it.
+    if (partition === undefined) return Later.of(this.#turns, { offset: runs[0]?.from ?? 0, runs: [] })
+    if (!partition.tryOpen()) return Later.of<Replicated | undefined>(this.#turns, undefined)
     const { log } = partition
     return Later.of(this.#turns, replicatedIn(log, Math.min(log.logEndOffset, divergence(runs, log))))
   }
@@ -81,7 +83,9 @@ export class LogWitness implements Witness {
       else if (partition.isLeader) told(highWatermark)
     }
     const end = partition.onHighWatermark(tell)
-    tell(partition.highWatermark)
+    // What has not been opened has shown nothing yet.
+    const { knownLog } = partition
+    if (knownLog !== undefined) tell(knownLog.highWatermark)
   }
 }
 

@@ -147,6 +147,22 @@ describe('losses', () => {
     expect(lost()).toMatchObject([{ topic: 't', partition: 0, from: 1, to: 3, leader: 1 }])
   })
 
+  it('are everything where somebody leads who has only just got a replica, and has not heard of it', () => {
+    const { env, world, losses, lost } = observed()
+    world.topic('t', [[1]], { 'unclean.leader.election.enable': 'true' })
+    for (const value of ['a', 'b']) expect(world.produced(1, 't', value)).toBe('NONE')
+    losses.ending(1)
+    world.cluster.node(1).kill()
+    env.advance(2 * SESSION_MS)
+    world.cut(2, CONTROLLER)
+    expect(world.reassign('t', [2, 1], 3)).toBe('NONE')
+    // It was killed, and may have lost what it had: somebody else is elected.
+    world.cluster.node(1).start()
+    env.advance(1000)
+    expect(world.partition('t').leader).toBe(2)
+    expect(lost()).toMatchObject([{ topic: 't', partition: 0, from: 0, to: 2, leader: 2 }])
+  })
+
   it('are none when somebody leads who was in sync', () => {
     const { env, world, losses, lost } = observed()
     world.topic('t', [[1, 2, 3]])

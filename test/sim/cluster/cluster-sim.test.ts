@@ -45,6 +45,7 @@ const KEPT_SEEDS: readonly [seed: number, found: string, plan?: WantedClusterPla
   [71046, 'nobody was eligible who ended in good order, and who led last led again, with less than the last in sync'],
   [80095, 'a compacted log lost a segment in the middle with the power, and its broker was in sync without it'],
   [400382, 'a leader that was replaced twice and heard of neither acknowledged records that were not named as lost'],
+  [411409, 'somebody led who had not heard yet that it has a replica, and nothing was named as lost'],
   [410079, 'the checkers did not look at what a broker did that went on when all was healed'],
   [82044, 'a follower found no room for a new log, and never looked again'],
   [
