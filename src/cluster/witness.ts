@@ -11,7 +11,7 @@ import type { Turns } from '../util/turns.ts'
 export interface Witness {
   /** For each partition how far the broker knows its records to be replicated; undefined where it has opened no log. */
   replicated(partitions: readonly PartitionName[]): Later<(Replicated | undefined)[]>
-  /** How far the broker's log goes without having others than these records. Undefined when it cannot open its log. */
+  /** How far the broker's log goes without having others than these records. Undefined when it cannot open its log, or is not let in yet. */
   held(partition: PartitionName, had: Replicated): Later<Replicated | undefined>
   /**
    * Calls `told` with the high watermark, now and whenever it moves, while the broker believes that it leads: as long as it has not heard of the
@@ -68,8 +68,11 @@ export class LogWitness implements Witness {
 
   held(name: PartitionName, { runs }: Replicated): Later<Replicated | undefined> {
     const partition = this.#find(name)
-    // It has not heard yet that it has a replica: there is nothing in it.
-    if (partition === undefined) return Later.of(this.#turns, { offset: runs[0]?.from ?? 0, runs: [] })
+    if (partition === undefined) {
+      // It has not heard yet that it has a replica: there is nothing in it. Who has only just begun knows none, whatever is on its disk.
+      const nothing = { offset: runs[0]?.from ?? 0, runs: [] }
+      return Later.of<Replicated | undefined>(this.#turns, this.#broker.isServing ? nothing : undefined)
+    }
     if (!partition.tryOpen()) return Later.of<Replicated | undefined>(this.#turns, undefined)
     const { log } = partition
     return Later.of(this.#turns, replicatedIn(log, Math.min(log.logEndOffset, divergence(runs, log))))
