@@ -3,6 +3,7 @@
  * Not here: what the bytes mean (broker/), and how one socket is read and written (socket-connection.ts).
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import type { BrokerConnection, ConnectionPeer, ConnectionSink } from '../broker/sink.ts'
 import { listenError } from './listen-error.ts'
 import { SocketConnection, type SocketOwner } from './socket-connection.ts'
@@ -11,6 +12,12 @@ import type { SystemEnv } from './system-env.ts'
 /** One for all sockets of a server: Node reads into it and hands it over in the same breath. */
 const RECEIVE_BUFFER_BYTES = 256 * 1024
 const GRACE_MS = 500
+/**
+ * A port that is taken may be about to be given back: a child process that is just beginning has all that its parent had open, until it becomes
+ * another program. So a broker that starts again tries for a while to have its port.
+ */
+const TAKEN_TRIES = 25
+const TAKEN_PAUSE_MS = 20
 
 /** The side of the broker that takes connections. */
 export interface Acceptor {
@@ -49,13 +56,19 @@ export class TcpServer implements SocketOwner {
   /** Resolves once connections are accepted. Throws an `OttlaError` when the system refuses to listen. */
   static async listen(options: TcpServerOptions): Promise<TcpServer> {
     const server = new TcpServer(options)
-    try {
-      await server.#listen()
-    } catch (error) {
-      server.#stopFlushing()
-      throw listenError(error as NodeJS.ErrnoException, options.host, options.port)
+    for (let left = TAKEN_TRIES; ; left--) {
+      try {
+        await server.#listen()
+        return server
+      } catch (thrown) {
+        const error = thrown as NodeJS.ErrnoException
+        if (error.code !== 'EADDRINUSE' || left === 0) {
+          server.#stopFlushing()
+          throw listenError(error, options.host, options.port)
+        }
+      }
+      await setTimeout(TAKEN_PAUSE_MS)
     }
-    return server
   }
 
   private constructor(options: TcpServerOptions) {
@@ -111,14 +124,20 @@ export class TcpServer implements SocketOwner {
 
   #listen(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(this.#options.port, this.#options.host, () => {
-        this.#server.off('error', reject)
+      const begin = () => {
+        this.#server.off('error', refuse)
         // Accepting fails when the process is out of file descriptors: those who are connected are still served.
         this.#server.on('error', error => this.env.log('error', 'could not accept', { reason: error.message }))
         this.#port = (this.#server.address() as AddressInfo).port
         resolve()
-      })
+      }
+      const refuse = (error: Error) => {
+        this.#server.off('listening', begin)
+        reject(error)
+      }
+      this.#server.once('error', refuse)
+      this.#server.once('listening', begin)
+      this.#server.listen(this.#options.port, this.#options.host)
     })
   }
 

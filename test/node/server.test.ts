@@ -212,6 +212,17 @@ describe('a TCP server', () => {
     expect(broker.seen.length).toBe(1)
   })
 
+  it('has a port that is given back in a moment', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1')
+    await once(squatter, 'listening')
+    const { port } = squatter.address() as { port: number }
+    setTimeout(() => squatter.close(), 60)
+    const { server, open } = await start({ port })
+    expect(server.port).toBe(port)
+    await open()
+    await until(() => server.connections === 1, 'a client connected')
+  })
+
   it('says which port is taken, and what to do', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await once(squatter, 'listening')
