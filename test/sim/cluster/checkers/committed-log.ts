@@ -26,8 +26,16 @@ export class CommittedLog extends ObservedLog {
     this.flushed.delete(id)
   }
 
-  /** What was replicated and is not deleted in a log; whether it may be deleted, log-starts.ts says. */
-  keptIn({ logStartOffset }: Log): ObservedBatch[] {
-    return this.batches.filter(({ lastOffset }) => lastOffset >= logStartOffset)
+  /**
+   * From where on a log has what was replicated; whether what lies before it may be deleted, log-starts.ts says. Where something was lost,
+   * what a leader had deleted may be back, as whoever leads without it had it.
+   */
+  startIn({ logStartOffset }: Log): number {
+    return this.hasLost ? Math.max(logStartOffset, this.deletedUpTo) : logStartOffset
+  }
+
+  /** What was replicated and is not deleted in a log. */
+  keptIn(log: Log): ObservedBatch[] {
+    return this.batches.filter(({ lastOffset }) => lastOffset >= this.startIn(log))
   }
 }
