@@ -9,7 +9,7 @@ import type { StorageFailure } from '../../src/storage/storage.ts'
 import { Later } from '../../src/util/later.ts'
 import type { Turns } from '../../src/util/turns.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
-import { ClusterWorld } from './world.ts'
+import { ClusterWorld, keptStorages } from './world.ts'
 
 const FETCH_WAIT_MS = 20_000
 
@@ -44,11 +44,7 @@ class SlowStorage extends MemoryStorage {
 /** Two replicas of three records; the follower is broker 2. */
 function replicated() {
   const env = new VirtualEnv()
-  const storages: SlowStorage[] = []
-  const storage = () => {
-    storages.push(new SlowStorage(env.turns))
-    return storages[storages.length - 1]
-  }
+  const { storages, storage } = keptStorages(() => new SlowStorage(env.turns))
   const world = new ClusterWorld({ 'replica.fetch.wait.max.ms': String(FETCH_WAIT_MS) }, { env, storage })
   world.topic('t', [[1, 2]])
   for (const value of ['a', 'b', 'c']) expect(world.produced(1, 't', value)).toBe('NONE')

@@ -5,7 +5,7 @@ import { LogWitness } from '../../src/cluster/witness.ts'
 import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import { StorageError } from '../../src/storage/storage.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
-import { ClusterWorld } from './world.ts'
+import { ClusterWorld, keptStorages } from './world.ts'
 
 /** Nothing new can be made in it as long as it is full. */
 class FullStorage extends MemoryStorage {
@@ -20,11 +20,7 @@ class FullStorage extends MemoryStorage {
 /** Broker 2 has no room for a replica that it is to have. */
 function full() {
   const env = new VirtualEnv()
-  const storages: FullStorage[] = []
-  const storage = () => {
-    storages.push(new FullStorage({ turns: env.turns }))
-    return storages[storages.length - 1]
-  }
+  const { storages, storage } = keptStorages(() => new FullStorage({ turns: env.turns }))
   const world = new ClusterWorld({}, { env, storage })
   world.topic('t', [[1]])
   expect(world.produced(1, 't', 'a')).toBe('NONE')

@@ -7,7 +7,7 @@ import { MemoryStorage } from '../../src/storage/memory-storage.ts'
 import { utf8Encode } from '../../src/util/utf8.ts'
 import { VirtualEnv } from '../../src/util/virtual-env.ts'
 import { platform } from '../broker/harness.ts'
-import { ClusterWorld } from './world.ts'
+import { ClusterWorld, keptStorages } from './world.ts'
 
 const SESSION_MS = 9000
 
@@ -44,11 +44,7 @@ describe('a broker that has lost a segment of a compacted log in the middle, as 
 
   function compacted() {
     const env = new VirtualEnv()
-    const storages: LastingStorage[] = []
-    const storage = () => {
-      storages.push(new LastingStorage({ turns: env.turns }))
-      return storages[storages.length - 1]
-    }
+    const { storages, storage } = keptStorages(() => new LastingStorage({ turns: env.turns }))
     const world = new ClusterWorld({ 'log.cleaner.enable': 'false' }, { env, storage })
     world.topic('t', [[1, 2]], { 'cleanup.policy': 'compact', 'internal.segment.bytes': '80' })
     const produce = (value: string) => {

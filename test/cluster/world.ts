@@ -31,6 +31,17 @@ export interface WorldOptions extends Partial<ClusterOptions> {
   storage?: () => MemoryStorage
 }
 
+/** For tests that have a hand in what brokers store: one storage for each as they are made. */
+export function keptStorages<S extends MemoryStorage>(make: () => S): { storages: S[]; storage: () => S } {
+  const storages: S[] = []
+  const storage = () => {
+    const made = make()
+    storages.push(made)
+    return made
+  }
+  return { storages, storage }
+}
+
 export class ClusterWorld {
   readonly env: VirtualEnv
   readonly cluster: Cluster

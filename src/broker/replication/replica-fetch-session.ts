@@ -10,6 +10,11 @@ import type { Partition } from '../partition.ts'
 /** A fetch that continues none, and so names all. */
 const NO_FETCH = 0
 
+/** By what both ends know a partition: its `Partition.key`. */
+export function keyOf({ topicId, partitionId }: { topicId: string; partitionId: number }): string {
+  return `${topicId}-${partitionId}`
+}
+
 /** The follower's end: what its leader knows once it has all fetches that were sent. */
 export class ToldTargets {
   readonly #told = new Map<string, ReplicaFetchTarget>()
@@ -99,7 +104,7 @@ export class FollowerSessions {
     session.number = number
     for (const key of request.forgotten) session.partitions.delete(key)
     for (const target of request.partitions) {
-      session.partitions.set(`${target.topicId}-${target.partitionId}`, { target, partition: undefined })
+      session.partitions.set(keyOf(target), { target, partition: undefined })
     }
     return session
   }

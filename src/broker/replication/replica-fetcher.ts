@@ -7,7 +7,7 @@ import type { Timer } from '../../util/timer-queue.ts'
 import type { BrokerConfig } from '../configs/broker-config.ts'
 import type { Link, ReplicaFetchData, ReplicaFetchTarget } from '../link.ts'
 import type { Partition } from '../partition.ts'
-import { ToldTargets } from './replica-fetch-session.ts'
+import { keyOf, ToldTargets } from './replica-fetch-session.ts'
 
 /**
  * Fetches from one leader for all partitions that it leads and this broker follows (Kafka's `ReplicaFetcherThread`): one fetch at a time,
@@ -250,8 +250,4 @@ export class ReplicaFetcher {
     env.log('warn', 'cannot follow', { partition: `${topic}-${index}`, leader: this.#leaderId, reason })
     this.#backOff([followed])
   }
-}
-
-function keyOf({ topicId, partitionId }: { topicId: string; partitionId: number }): string {
-  return `${topicId}-${partitionId}`
 }
